@@ -81,7 +81,18 @@ fn cargo(toolchain: &Toolchain, parts: &Parts) -> Command {
     for name in FOREIGN {
         command.env_remove(name);
     }
-    let native = parts.libc.display();
+    let flags = [
+        format!("-Lnative={}", parts.libc.display()),
+        "-Clink-self-contained=no".to_owned(),
+        "-Cembed-bitcode=yes".to_owned(),
+        // Panic messages name source files: the same paths as in rustup's library, not a folder
+        // that changes from run to run and would make the components differ.
+        format!(
+            "--remap-path-prefix={}=/rustc/{}/library",
+            parts.library.display(),
+            toolchain.commit
+        ),
+    ];
     command
         .args([
             "build",
@@ -100,10 +111,7 @@ fn cargo(toolchain: &Toolchain, parts: &Parts) -> Command {
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env("CARGO_TERM_COLOR", "never")
         // One flag per element: the path may contain spaces.
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            format!("-Lnative={native}\u{1f}-Clink-self-contained=no\u{1f}-Cembed-bitcode=yes"),
-        );
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     command
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Parts {
     pub(crate) library: PathBuf,
     /// The folder with `libc.a` and the two start files.
     pub(crate) libc: PathBuf,
-    /// Both origins, for the marker.
+    /// A line that tells where both come from.
     pub(crate) origin: String,
 }
 
@@ -37,41 +37,35 @@ pub(crate) fn parts(
 ) -> Result<Parts, String> {
     let mut library = installed_source(toolchain);
     let mut libc = installed_libc(Path::new("/"));
-    if library.is_none() || libc.is_none() {
-        let apt = Apt { work };
-        let mut wanted = Vec::new();
-        if library.is_none() {
-            wanted.push(Wanted {
-                name: "rust-src",
-                upstream: Some(&toolchain.release),
-            });
-        }
-        if libc.is_none() {
-            wanted.push(Wanted {
-                name: "wasi-libc",
-                upstream: None,
-            });
-        }
-        let root = apt.fetch(&wanted, progress)?;
+    let mut wanted = Vec::new();
+    let mut origin = Vec::new();
+    match &library {
+        Some(library) => origin.push(library.display().to_string()),
+        None => wanted.push(Wanted {
+            name: "rust-src",
+            upstream: Some(&toolchain.release),
+        }),
+    }
+    match &libc {
+        Some(libc) => origin.push(libc.display().to_string()),
+        None => wanted.push(Wanted {
+            name: "wasi-libc",
+            upstream: None,
+        }),
+    }
+    if !wanted.is_empty() {
+        let (root, versions) = Apt { work }.fetch(&wanted, progress)?;
         library = library.or_else(|| debian_source(&root, &toolchain.release));
         libc = libc.or_else(|| installed_libc(&root));
+        origin.extend(versions);
     }
-    let library = library.ok_or_else(|| {
-        format!(
-            "the package rust-src holds no source of rustc {}",
-            toolchain.release
-        )
-    })?;
-    let libc = libc.ok_or_else(|| format!("the package wasi-libc holds nothing for {TARGET}"))?;
-    let origin = format!(
-        "library source: {}\nC library: {}",
-        library.display(),
-        libc.display()
-    );
+    let release = &toolchain.release;
+    let library = library.ok_or_else(|| format!("rust-src holds no source of rustc {release}"))?;
+    let libc = libc.ok_or_else(|| format!("wasi-libc holds nothing for {TARGET}"))?;
     Ok(Parts {
         library,
         libc,
-        origin,
+        origin: format!("made from {}", origin.join(" and ")),
     })
 }
 
@@ -123,12 +117,13 @@ struct Apt<'a> {
 }
 
 impl Apt<'_> {
-    /// Downloads and unpacks the packages and returns the folder that stands for `/`.
+    /// Downloads and unpacks the packages. Returns the folder that stands for `/`, and their names
+    /// and versions.
     fn fetch(
         &self,
         wanted: &[Wanted<'_>],
         progress: &mut dyn FnMut(&str),
-    ) -> Result<PathBuf, String> {
+    ) -> Result<(PathBuf, Vec<String>), String> {
         let archives = sources::configured(Path::new("/etc/apt"));
         if archives.is_empty() {
             return Err("this machine has no apt source of Debian's main archive".to_owned());
@@ -137,7 +132,7 @@ impl Apt<'_> {
         for archive in &archives {
             for suite in SUITES {
                 match self.choose(archive, suite, wanted, progress) {
-                    Ok(versions) => return self.download(&versions, progress),
+                    Ok(versions) => return Ok((self.download(&versions, progress)?, versions)),
                     Err(reason) => reasons.push(format!("{suite}: {reason}")),
                 }
             }
