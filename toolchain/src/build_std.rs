@@ -15,7 +15,8 @@ const PATIENCE: u64 = 900;
 /// The crate that is compiled so that cargo builds the standard library beneath it.
 const CRATE: &str = "tabi-std-carrier";
 
-const MANIFEST: &str = "[package]\nname = \"tabi-std-carrier\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n";
+const MANIFEST: &str =
+    "[package]\nname = \"tabi-std-carrier\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n";
 
 /// Variables that would change what is compiled, or where it goes.
 const FOREIGN: [&str; 6] = [
@@ -39,22 +40,12 @@ pub(crate) fn compile(
 ) -> Result<Vec<PathBuf>, String> {
     let folder = work.join("carrier");
     write_crate(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let what = format!(
-        "compiling the standard library of rustc {} for {TARGET} (about a minute)",
-        toolchain.release
-    );
+    let what = format!("compiling the standard library of rustc {} for {TARGET} (about a minute)", toolchain.release);
     let mut command = cargo(toolchain, parts);
-    command
-        .current_dir(&folder)
-        .arg("--target-dir")
-        .arg(work.join("target"));
+    command.current_dir(&folder).arg("--target-dir").arg(work.join("target"));
     let built = Step::new(&what, PATIENCE).run(&mut command, progress);
     built.map_err(|failure| failure.explain("cargo build -Z build-std"))?;
-    let deps = work
-        .join("target")
-        .join(TARGET)
-        .join("release")
-        .join("deps");
+    let deps = work.join("target").join(TARGET).join("release").join("deps");
     archives(&deps).map_err(|error| format!("{}: {error}", deps.display()))
 }
 
@@ -68,16 +59,9 @@ fn cargo(toolchain: &Toolchain, parts: &Parts) -> Command {
     // The toolchain's own programs, not rustup's: in the work folder rustup could choose another one.
     let own = |name: &str, other: OsString| {
         let path = toolchain.sysroot.join("bin").join(name);
-        if path.is_file() {
-            path.into_os_string()
-        } else {
-            other
-        }
+        if path.is_file() { path.into_os_string() } else { other }
     };
-    let mut command = Command::new(own(
-        "cargo",
-        std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
-    ));
+    let mut command = Command::new(own("cargo", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())));
     for name in FOREIGN {
         command.env_remove(name);
     }
@@ -87,21 +71,10 @@ fn cargo(toolchain: &Toolchain, parts: &Parts) -> Command {
         "-Cembed-bitcode=yes".to_owned(),
         // Panic messages name source files: the same paths as in rustup's library, not a folder
         // that changes from run to run and would make the components differ.
-        format!(
-            "--remap-path-prefix={}=/rustc/{}/library",
-            parts.library.display(),
-            toolchain.commit
-        ),
+        format!("--remap-path-prefix={}=/rustc/{}/library", parts.library.display(), toolchain.commit),
     ];
     command
-        .args([
-            "build",
-            "--release",
-            "-Z",
-            "build-std=std,panic_abort",
-            "--target",
-            TARGET,
-        ])
+        .args(["build", "--release", "-Z", "build-std=std,panic_abort", "--target", TARGET])
         .env("RUSTC", own("rustc", toolchain.rustc.clone()))
         // Unstable options on a stable compiler: what is built is that compiler's own library.
         .env("RUSTC_BOOTSTRAP", "1")
@@ -137,19 +110,11 @@ mod tests {
     #[test]
     fn takes_every_archive_but_that_of_the_carrier() {
         let scratch = Scratch::new("archives");
-        for name in [
-            "libstd-1.rlib",
-            "libcore-2.rlib",
-            "libtabi_std_carrier-3.rlib",
-            "libcore-2.rmeta",
-            "core-2.d",
-        ] {
+        for name in ["libstd-1.rlib", "libcore-2.rlib", "libtabi_std_carrier-3.rlib", "libcore-2.rmeta", "core-2.d"] {
             fs::write(scratch.path().join(name), "").unwrap();
         }
-        let expected: Vec<_> = ["libcore-2.rlib", "libstd-1.rlib"]
-            .iter()
-            .map(|name| scratch.path().join(name))
-            .collect();
+        let expected: Vec<_> =
+            ["libcore-2.rlib", "libstd-1.rlib"].iter().map(|name| scratch.path().join(name)).collect();
         assert_eq!(archives(scratch.path()).unwrap(), expected);
         assert!(MANIFEST.contains(&format!("{CRATE:?}")));
     }

@@ -22,6 +22,8 @@ pub struct Options {
     pub locked: bool,
     /// Whether cargo tells only of warnings and errors.
     pub quiet: bool,
+    /// Where cargo puts what it makes, if not where it always does: for a build beside the usual one.
+    pub target_dir: Option<PathBuf>,
 }
 
 /// Builds the crate in the folder `dir` and returns the file of its component.
@@ -33,56 +35,32 @@ pub struct Options {
 /// # Errors
 /// When the folder holds no crate that gives a component, the target cannot be installed, or the
 /// crate does not compile.
-pub fn build_component(
-    dir: &Path,
-    options: &Options,
-    progress: &mut dyn FnMut(&str),
-) -> Result<PathBuf, Error> {
+pub fn build_component(dir: &Path, options: &Options, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Error> {
     let package = manifest::package(&mut cargo(), dir)?;
     ensure_wasm_target_in(dir, progress)?;
     let made = compile(dir, &package, options)?;
-    if options.release {
-        stripped(&made)
-    } else {
-        Ok(made)
-    }
+    if options.release { stripped(&made) } else { Ok(made) }
 }
 
 fn compile(dir: &Path, package: &Package, options: &Options) -> Result<PathBuf, Error> {
     let mut command = cargo();
     command
         .current_dir(dir)
-        .args([
-            "build",
-            "--target",
-            TARGET,
-            "--message-format",
-            "json-render-diagnostics",
-        ])
+        .args(["build", "--target", TARGET, "--message-format", "json-render-diagnostics"])
         .args(arguments(options))
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .map_err(|error| Error::new(manifest::no_cargo(&error)))?;
+    let mut child = command.spawn().map_err(|error| Error::new(manifest::no_cargo(&error)))?;
     let output = child.stdout.take().map(BufReader::new);
     let made = output.map_or(Ok(None), |output| messages::artifact(output, &package.id));
-    let status = child
-        .wait()
-        .map_err(|error| Error::new(manifest::no_cargo(&error)))?;
+    let status = child.wait().map_err(|error| Error::new(manifest::no_cargo(&error)))?;
     if !status.success() {
-        return Err(Error::new(format!(
-            "the crate `{}` does not compile; cargo's messages are above",
-            package.name
-        )));
+        return Err(Error::new(format!("the crate `{}` does not compile; cargo's messages are above", package.name)));
     }
     let made = made.map_err(|error| Error::new(format!("cargo's output breaks off: {error}")))?;
     made.ok_or_else(|| {
         let place = package.target_dir.display();
-        Error::new(format!(
-            "cargo built `{}` in {place}, but names no .wasm file of it",
-            package.name
-        ))
+        Error::new(format!("cargo built `{}` in {place}, but names no .wasm file of it", package.name))
     })
 }
 
@@ -93,11 +71,10 @@ fn arguments(options: &Options) -> Vec<String> {
         (options.locked, "--locked"),
         (options.quiet, "--quiet"),
     ];
-    let mut arguments: Vec<String> = flags
-        .iter()
-        .filter(|(on, _)| *on)
-        .map(|(_, flag)| (*flag).to_owned())
-        .collect();
+    let mut arguments: Vec<String> = flags.iter().filter(|(on, _)| *on).map(|(_, flag)| (*flag).to_owned()).collect();
+    if let Some(folder) = &options.target_dir {
+        arguments.extend(["--target-dir".to_owned(), folder.display().to_string()]);
+    }
     if !options.features.is_empty() {
         arguments.extend(["--features".to_owned(), options.features.join(",")]);
     }
@@ -116,9 +93,7 @@ fn cargo() -> Command {
 /// Writes the component without names into a folder of its own: cargo puts its own file back at
 /// every build, even when nothing has changed.
 fn stripped(made: &Path) -> Result<PathBuf, Error> {
-    let fail = |path: &Path, error: &dyn std::fmt::Display| {
-        Error::new(format!("{}: {error}", path.display()))
-    };
+    let fail = |path: &Path, error: &dyn std::fmt::Display| Error::new(format!("{}: {error}", path.display()));
     let folder = made.with_file_name("tabi");
     let target = folder.join(made.file_name().unwrap_or_default());
     let bytes = fs::read(made).map_err(|error| fail(made, &error))?;
@@ -147,13 +122,7 @@ mod tests {
     #[test]
     fn passes_the_choices_to_cargo() {
         check(Options::default(), &[]);
-        check(
-            Options {
-                release: true,
-                ..Options::default()
-            },
-            &["--release"],
-        );
+        check(Options { release: true, ..Options::default() }, &["--release"]);
         let features = vec!["p3".to_owned(), "json".to_owned()];
         check(
             Options {
@@ -161,15 +130,10 @@ mod tests {
                 no_default_features: true,
                 locked: true,
                 quiet: true,
+                target_dir: Some("/t".into()),
                 ..Options::default()
             },
-            &[
-                "--no-default-features",
-                "--locked",
-                "--quiet",
-                "--features",
-                "p3,json",
-            ],
+            &["--no-default-features", "--locked", "--quiet", "--target-dir", "/t", "--features", "p3,json"],
         );
     }
 
@@ -187,9 +151,6 @@ mod tests {
 
         fs::write(&made, b"\0asm\x01\0\0\0").unwrap();
         let error = stripped(&made).unwrap_err().to_string();
-        assert!(
-            error.ends_with("app.wasm: this is a core module, not a component"),
-            "{error}"
-        );
+        assert!(error.ends_with("app.wasm: this is a core module, not a component"), "{error}");
     }
 }

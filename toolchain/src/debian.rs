@@ -30,28 +30,18 @@ pub(crate) struct Parts {
 ///
 /// # Errors
 /// The reason in half a sentence or a few lines.
-pub(crate) fn parts(
-    toolchain: &Toolchain,
-    work: &Path,
-    progress: &mut dyn FnMut(&str),
-) -> Result<Parts, String> {
+pub(crate) fn parts(toolchain: &Toolchain, work: &Path, progress: &mut dyn FnMut(&str)) -> Result<Parts, String> {
     let mut library = installed_source(toolchain);
     let mut libc = installed_libc(Path::new("/"));
     let mut wanted = Vec::new();
     let mut origin = Vec::new();
     match &library {
         Some(library) => origin.push(library.display().to_string()),
-        None => wanted.push(Wanted {
-            name: "rust-src",
-            upstream: Some(&toolchain.release),
-        }),
+        None => wanted.push(Wanted { name: "rust-src", upstream: Some(&toolchain.release) }),
     }
     match &libc {
         Some(libc) => origin.push(libc.display().to_string()),
-        None => wanted.push(Wanted {
-            name: "wasi-libc",
-            upstream: None,
-        }),
+        None => wanted.push(Wanted { name: "wasi-libc", upstream: None }),
     }
     if !wanted.is_empty() {
         let (root, versions) = Apt { work }.fetch(&wanted, progress)?;
@@ -62,11 +52,7 @@ pub(crate) fn parts(
     let release = &toolchain.release;
     let library = library.ok_or_else(|| format!("rust-src holds no source of rustc {release}"))?;
     let libc = libc.ok_or_else(|| format!("wasi-libc holds nothing for {TARGET}"))?;
-    Ok(Parts {
-        library,
-        libc,
-        origin: format!("made from {}", origin.join(" and ")),
-    })
+    Ok(Parts { library, libc, origin: format!("made from {}", origin.join(" and ")) })
 }
 
 /// What to type for this way: with the packages installed, nothing has to be fetched.
@@ -88,16 +74,8 @@ fn installed_source(toolchain: &Toolchain) -> Option<PathBuf> {
 }
 
 fn debian_source(root: &Path, release: &str) -> Option<PathBuf> {
-    let library = root
-        .join("usr")
-        .join("src")
-        .join(format!("rustc-{release}"))
-        .join("library");
-    library
-        .join("std")
-        .join("Cargo.toml")
-        .is_file()
-        .then_some(library)
+    let library = root.join("usr").join("src").join(format!("rustc-{release}")).join("library");
+    library.join("std").join("Cargo.toml").is_file().then_some(library)
 }
 
 fn installed_libc(root: &Path) -> Option<PathBuf> {
@@ -119,11 +97,7 @@ struct Apt<'a> {
 impl Apt<'_> {
     /// Downloads and unpacks the packages. Returns the folder that stands for `/`, and their names
     /// and versions.
-    fn fetch(
-        &self,
-        wanted: &[Wanted<'_>],
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<(PathBuf, Vec<String>), String> {
+    fn fetch(&self, wanted: &[Wanted<'_>], progress: &mut dyn FnMut(&str)) -> Result<(PathBuf, Vec<String>), String> {
         let archives = sources::configured(Path::new("/etc/apt"));
         if archives.is_empty() {
             return Err("this machine has no apt source of Debian's main archive".to_owned());
@@ -148,19 +122,15 @@ impl Apt<'_> {
         wanted: &[Wanted<'_>],
         progress: &mut dyn FnMut(&str),
     ) -> Result<Vec<String>, String> {
-        self.prepare(&archive.with_suite(suite))
-            .map_err(|error| error.to_string())?;
+        self.prepare(&archive.with_suite(suite)).map_err(|error| error.to_string())?;
         let what = format!("reading Debian's package list of {suite}");
-        let updated =
-            Step::new(&what, PATIENCE).run(self.command("apt-get").arg("update"), progress);
+        let updated = Step::new(&what, PATIENCE).run(self.command("apt-get").arg("update"), progress);
         updated.map_err(|failure| failure.explain("apt-get update"))?;
         let mut versions = Vec::new();
         for package in wanted {
             let what = format!("looking for {}", package.name);
-            let listed = Step::new(&what, PATIENCE).run(
-                self.command("apt-cache").args(["madison", package.name]),
-                progress,
-            );
+            let listed =
+                Step::new(&what, PATIENCE).run(self.command("apt-cache").args(["madison", package.name]), progress);
             let listed = listed.map_err(|failure| failure.explain("apt-cache"))?;
             let version = pick(&listed, package.upstream).ok_or_else(|| missing(package))?;
             versions.push(format!("{}={version}", package.name));
@@ -168,11 +138,7 @@ impl Apt<'_> {
         Ok(versions)
     }
 
-    fn download(
-        &self,
-        versions: &[String],
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<PathBuf, String> {
+    fn download(&self, versions: &[String], progress: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
         let debs = self.work.join("debs");
         let root = self.work.join("root");
         for folder in [&debs, &root] {
@@ -184,19 +150,13 @@ impl Apt<'_> {
         step.activity = &archives;
         let mut command = self.command("apt-get");
         command.arg("download").args(versions).current_dir(&debs);
-        step.run(&mut command, progress)
-            .map_err(|failure| failure.explain("apt-get download"))?;
+        step.run(&mut command, progress).map_err(|failure| failure.explain("apt-get download"))?;
         let entries = fs::read_dir(&debs).map_err(|error| error.to_string())?;
         for deb in entries.flatten().map(|entry| entry.path()) {
-            let name = deb
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = deb.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let mut command = Command::new("dpkg-deb");
             command.arg("-x").arg(&deb).arg(&root);
-            let result =
-                Step::new(&format!("unpacking {name}"), PATIENCE).run(&mut command, progress);
+            let result = Step::new(&format!("unpacking {name}"), PATIENCE).run(&mut command, progress);
             result.map_err(|failure| failure.explain("dpkg-deb"))?;
         }
         Ok(root)
@@ -234,19 +194,14 @@ impl Apt<'_> {
             "APT::Sandbox::User=".to_owned(),
         ];
         let mut command = Command::new(program);
-        command
-            .env("LC_ALL", "C")
-            .args(options.iter().flat_map(|option| ["-o", option]));
+        command.env("LC_ALL", "C").args(options.iter().flat_map(|option| ["-o", option]));
         command
     }
 }
 
 /// The newest version in the output of `apt-cache madison`, of the upstream release that is asked for.
 fn pick<'a>(madison: &'a str, upstream: Option<&str>) -> Option<&'a str> {
-    let versions = madison
-        .lines()
-        .filter_map(|line| line.split('|').nth(1))
-        .map(str::trim);
+    let versions = madison.lines().filter_map(|line| line.split('|').nth(1)).map(str::trim);
     let fits = |version: &&str| upstream.is_none_or(|release| upstream_of(version) == release);
     versions.filter(|version| !version.is_empty()).find(fits)
 }
@@ -265,10 +220,7 @@ fn missing(package: &Wanted<'_>) -> String {
 
 fn folder_size(dir: &Path) -> u64 {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|data| data.len())
-        .sum()
+    entries.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()
 }
 
 #[cfg(test)]
@@ -282,11 +234,7 @@ mod tests {
 
     #[track_caller]
     fn check(madison: &str, upstream: Option<&str>, expected: Option<&str>) {
-        assert_eq!(
-            pick(madison, upstream),
-            expected,
-            "{upstream:?} in {madison}"
-        );
+        assert_eq!(pick(madison, upstream), expected, "{upstream:?} in {madison}");
     }
 
     #[test]
@@ -297,16 +245,8 @@ mod tests {
         check(MADISON, Some("1.95.1"), None);
         check(MADISON, Some("1.97.1-nightly"), None);
         check(MADISON, None, Some("1.97.1+dfsg1-1~bpo13+1"));
-        check(
-            " wasi-libc | 0.0~git20260423.161b319-2 | x\n",
-            None,
-            Some("0.0~git20260423.161b319-2"),
-        );
-        check(
-            "N: Unable to locate package rust-src\n",
-            Some("1.95.0"),
-            None,
-        );
+        check(" wasi-libc | 0.0~git20260423.161b319-2 | x\n", None, Some("0.0~git20260423.161b319-2"));
+        check("N: Unable to locate package rust-src\n", Some("1.95.0"), None);
         check("", None, None);
     }
 
@@ -326,21 +266,12 @@ mod tests {
         let scratch = Scratch::new("parts");
         let root = scratch.path();
         assert!(debian_source(root, "1.95.0").is_none() && installed_libc(root).is_none());
-        for file in [
-            "usr/src/rustc-1.95.0/library/std/Cargo.toml",
-            "usr/lib/wasm32-wasip2/libc.a",
-        ] {
+        for file in ["usr/src/rustc-1.95.0/library/std/Cargo.toml", "usr/lib/wasm32-wasip2/libc.a"] {
             fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
             fs::write(root.join(file), "").unwrap();
         }
-        assert_eq!(
-            debian_source(root, "1.95.0"),
-            Some(root.join("usr/src/rustc-1.95.0/library"))
-        );
+        assert_eq!(debian_source(root, "1.95.0"), Some(root.join("usr/src/rustc-1.95.0/library")));
         assert_eq!(debian_source(root, "1.95.1"), None);
-        assert_eq!(
-            installed_libc(root),
-            Some(root.join("usr/lib/wasm32-wasip2"))
-        );
+        assert_eq!(installed_libc(root), Some(root.join("usr/lib/wasm32-wasip2")));
     }
 }

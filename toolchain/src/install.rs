@@ -17,29 +17,19 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Installs the target, unless another process does so first.
 pub(crate) fn install(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Result<(), Error> {
     let lock = lock(toolchain, progress)?;
-    let result = if toolchain.has_target() {
-        Ok(())
-    } else {
-        install_locked(toolchain, progress)
-    };
+    let result = if toolchain.has_target() { Ok(()) } else { install_locked(toolchain, progress) };
     drop(lock);
     result
 }
 
 fn install_locked(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Result<(), Error> {
     clear_staging(&toolchain.rustlib());
-    progress(&format!(
-        "the standard library for {TARGET} is missing in {}",
-        toolchain.sysroot.display()
-    ));
+    progress(&format!("the standard library for {TARGET} is missing in {}", toolchain.sysroot.display()));
     let first = match rustup::add_target(toolchain, progress) {
         Ok(()) => return Ok(()),
         Err(reason) => reason,
     };
-    progress(&format!(
-        "rustup could not install it ({})",
-        first_line(&first)
-    ));
+    progress(&format!("rustup could not install it ({})", first_line(&first)));
     progress("building it from Debian's packages instead");
     match from_source(toolchain, progress) {
         Ok(()) => Ok(()),
@@ -53,33 +43,20 @@ fn from_source(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Result<
     let started = Instant::now();
     let parts = debian::parts(toolchain, &work.0, progress)?;
     let archives = build_std::compile(toolchain, &parts, &work.0, progress)?;
-    progress(&format!(
-        "copying it into {}",
-        toolchain.target_dir().display()
-    ));
-    let staging = toolchain
-        .rustlib()
-        .join(format!("{STAGING}{}", std::process::id()));
-    let copied = stage(toolchain, &parts, &archives, &staging)
-        .and_then(|()| put_in_place(&staging, &toolchain.target_dir()));
+    progress(&format!("copying it into {}", toolchain.target_dir().display()));
+    let staging = toolchain.rustlib().join(format!("{STAGING}{}", std::process::id()));
+    let copied =
+        stage(toolchain, &parts, &archives, &staging).and_then(|()| put_in_place(&staging, &toolchain.target_dir()));
     copied.map_err(|error| format!("{}: {error}", toolchain.rustlib().display()))?;
     if !toolchain.has_target() {
         return Err("the built library is not whole".to_owned());
     }
-    progress(&format!(
-        "{TARGET} is ready after {} s",
-        started.elapsed().as_secs()
-    ));
+    progress(&format!("{TARGET} is ready after {} s", started.elapsed().as_secs()));
     Ok(())
 }
 
 /// Puts a complete target folder together at `staging`.
-fn stage(
-    toolchain: &Toolchain,
-    parts: &debian::Parts,
-    archives: &[PathBuf],
-    staging: &Path,
-) -> io::Result<()> {
+fn stage(toolchain: &Toolchain, parts: &debian::Parts, archives: &[PathBuf], staging: &Path) -> io::Result<()> {
     let lib = staging.join("lib");
     let own = lib.join("self-contained");
     fs::create_dir_all(&own)?;
@@ -110,9 +87,7 @@ fn put_in_place(staging: &Path, target: &Path) -> io::Result<()> {
 }
 
 fn copy_into(file: &Path, folder: &Path) -> io::Result<()> {
-    let name = file
-        .file_name()
-        .ok_or_else(|| io::Error::other("a file without a name"))?;
+    let name = file.file_name().ok_or_else(|| io::Error::other("a file without a name"))?;
     fs::copy(file, folder.join(name))
         .map(|_| ())
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", file.display())))
@@ -214,10 +189,7 @@ pub(crate) mod tests {
         pub(crate) fn new(name: &str) -> Self {
             static COUNT: AtomicU32 = AtomicU32::new(0);
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!(
-                "tabi-toolchain-test-{name}-{}-{count}",
-                std::process::id()
-            ));
+            let path = std::env::temp_dir().join(format!("tabi-toolchain-test-{name}-{}-{count}", std::process::id()));
             fs::create_dir_all(path.join("lib/rustlib")).unwrap();
             Self(path)
         }
@@ -247,27 +219,10 @@ pub(crate) mod tests {
     fn inputs(scratch: &Scratch) -> (debian::Parts, Vec<PathBuf>) {
         let libc = scratch.path().join("libc");
         fs::create_dir_all(&libc).unwrap();
-        let names = [
-            "libstd-1.rlib",
-            "libcore-1.rlib",
-            "libc.a",
-            "crt1-command.o",
-            "crt1-reactor.o",
-        ];
-        names
-            .iter()
-            .for_each(|name| fs::write(libc.join(name), *name).unwrap());
-        let archives = ["libstd-1.rlib", "libcore-1.rlib"]
-            .map(|name| libc.join(name))
-            .to_vec();
-        (
-            debian::Parts {
-                library: "/src".into(),
-                libc,
-                origin: "from here".into(),
-            },
-            archives,
-        )
+        let names = ["libstd-1.rlib", "libcore-1.rlib", "libc.a", "crt1-command.o", "crt1-reactor.o"];
+        names.iter().for_each(|name| fs::write(libc.join(name), *name).unwrap());
+        let archives = ["libstd-1.rlib", "libcore-1.rlib"].map(|name| libc.join(name)).to_vec();
+        (debian::Parts { library: "/src".into(), libc, origin: "from here".into() }, archives)
     }
 
     #[test]
@@ -281,18 +236,12 @@ pub(crate) mod tests {
         assert!(!toolchain.has_target());
 
         stage(&toolchain, &parts, &archives, &staging).unwrap();
-        assert!(
-            !toolchain.has_target(),
-            "nothing may be in place before the last step"
-        );
+        assert!(!toolchain.has_target(), "nothing may be in place before the last step");
         put_in_place(&staging, &toolchain.target_dir()).unwrap();
         assert!(toolchain.has_target());
         assert!(!toolchain.target_dir().join("lib/libstd-old.rlib").exists());
         let marker = fs::read_to_string(toolchain.target_dir().join(MARKER)).unwrap();
-        assert!(
-            marker.starts_with("rustc 1.95.0 (598)\nfrom here\n"),
-            "{marker}"
-        );
+        assert!(marker.starts_with("rustc 1.95.0 (598)\nfrom here\n"), "{marker}");
 
         // A later compiler does not take it for its own.
         assert!(!scratch.toolchain("1.96.0", "77").has_target());
@@ -306,14 +255,10 @@ pub(crate) mod tests {
         let staging = toolchain.rustlib().join(format!("{STAGING}1"));
         archives.pop();
         stage(&toolchain, &parts, &archives, &staging).unwrap();
-        let error = put_in_place(&staging, &toolchain.target_dir())
-            .unwrap_err()
-            .to_string();
+        let error = put_in_place(&staging, &toolchain.target_dir()).unwrap_err().to_string();
         assert_eq!(error, "the built library lacks files");
         archives.push(scratch.path().join("nowhere.rlib"));
-        let error = stage(&toolchain, &parts, &archives, &staging)
-            .unwrap_err()
-            .to_string();
+        let error = stage(&toolchain, &parts, &archives, &staging).unwrap_err().to_string();
         assert!(error.contains("nowhere.rlib: "), "{error}");
         assert!(!toolchain.target_dir().exists());
         clear_staging(&toolchain.rustlib());
@@ -331,10 +276,7 @@ pub(crate) mod tests {
             // The file was locked when this began, so the first line says that it waits.
             lock(&other, &mut |line| sender.send(line.to_owned()).unwrap()).map(drop)
         });
-        assert_eq!(
-            waits.recv().unwrap(),
-            "waiting for another process that installs wasm32-wasip2 (0 s)"
-        );
+        assert_eq!(waits.recv().unwrap(), "waiting for another process that installs wasm32-wasip2 (0 s)");
         drop(held);
         second.join().unwrap().unwrap();
     }
@@ -342,11 +284,7 @@ pub(crate) mod tests {
     #[test]
     fn says_what_to_type() {
         let toolchain = Scratch::new("words").toolchain("1.95.0", "598");
-        let text = neither(
-            &toolchain,
-            "`rustup` is not installed",
-            "this machine has no apt source",
-        );
+        let text = neither(&toolchain, "`rustup` is not installed", "this machine has no apt source");
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [
@@ -360,16 +298,8 @@ pub(crate) mod tests {
             ]
         );
         // A toolchain folder that is gone stands for every one that cannot be written.
-        let text = lock(&toolchain, &mut |line| panic!("{line}"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            text.starts_with("the standard library for wasm32-wasip2 is missing, and "),
-            "{text}"
-        );
-        assert!(
-            text.ends_with("type:\n    rustup target add wasm32-wasip2"),
-            "{text}"
-        );
+        let text = lock(&toolchain, &mut |line| panic!("{line}")).unwrap_err().to_string();
+        assert!(text.starts_with("the standard library for wasm32-wasip2 is missing, and "), "{text}");
+        assert!(text.ends_with("type:\n    rustup target add wasm32-wasip2"), "{text}");
     }
 }

@@ -27,10 +27,7 @@ fn from_line(line: &str, id: &str) -> Option<PathBuf> {
         return None;
     }
     let names = list(&message, "filenames").iter().filter_map(Value::as_str);
-    names.map(PathBuf::from).find(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "wasm")
-    })
+    names.map(PathBuf::from).find(|path| path.extension().is_some_and(|extension| extension == "wasm"))
 }
 
 #[cfg(test)]
@@ -49,32 +46,10 @@ mod tests {
         let other = r#"{"reason":"compiler-artifact","package_id":"dep 1.0","target":{"crate_types":["cdylib"]},"filenames":["/t/dep.wasm"]}"#;
         let bin = r#"{"reason":"compiler-artifact","package_id":"app 0.1","target":{"crate_types":["bin"]},"filenames":["/t/main.wasm"]}"#;
         let script = r#"{"reason":"build-script-executed","package_id":"app 0.1"}"#;
-        check(
-            &[
-                other,
-                script,
-                ours,
-                bin,
-                r#"{"reason":"build-finished","success":true}"#,
-            ],
-            Some("/t/app.wasm"),
-        );
-        check(
-            &[
-                "a line of a program",
-                "",
-                "{\"reason\":",
-                ours,
-                "[1]",
-                "null",
-            ],
-            Some("/t/app.wasm"),
-        );
+        check(&[other, script, ours, bin, r#"{"reason":"build-finished","success":true}"#], Some("/t/app.wasm"));
+        check(&["a line of a program", "", "{\"reason\":", ours, "[1]", "null"], Some("/t/app.wasm"));
         check(&[other, bin], None);
-        check(
-            &[r#"{"reason":"compiler-artifact","package_id":"app 0.1"}"#],
-            None,
-        );
+        check(&[r#"{"reason":"compiler-artifact","package_id":"app 0.1"}"#], None);
         check(&[], None);
     }
 }

@@ -41,9 +41,7 @@ impl Failure {
             Self::Failed(tail) if tail.is_empty() => format!("`{program}` failed without a word"),
             Self::Failed(tail) => format!("`{program}` failed: {tail}"),
             Self::Stalled(seconds) => {
-                format!(
-                    "`{program}` was stopped: no progress for {seconds} s (can its server be reached?)"
-                )
+                format!("`{program}` was stopped: no progress for {seconds} s (can its server be reached?)")
             }
         }
     }
@@ -52,26 +50,13 @@ impl Failure {
 impl<'a> Step<'a> {
     /// A step that has to write something at least every `seconds`.
     pub(crate) fn new(what: &'a str, seconds: u64) -> Self {
-        Self {
-            what,
-            patience: Duration::from_secs(seconds),
-            activity: &|| 0,
-        }
+        Self { what, patience: Duration::from_secs(seconds), activity: &|| 0 }
     }
 
     /// Runs `command` and returns what it wrote to its standard output.
-    pub(crate) fn run(
-        &self,
-        command: &mut Command,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<String, Failure> {
+    pub(crate) fn run(&self, command: &mut Command, progress: &mut dyn FnMut(&str)) -> Result<String, Failure> {
         progress(self.what);
-        let mut child = match command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-        {
+        let mut child = match command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
             Ok(child) => child,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Failure::Missing);
@@ -92,9 +77,7 @@ impl<'a> Step<'a> {
                     output.take(line);
                 }
                 // The pipes are closed: all that is left is to wait for the end.
-                Err(RecvTimeoutError::Disconnected) => {
-                    std::thread::sleep(Duration::from_millis(10))
-                }
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(10)),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             match child.try_wait() {
@@ -113,11 +96,7 @@ impl<'a> Step<'a> {
         while let Ok(line) = lines.recv_timeout(DRAIN) {
             output.take(line);
         }
-        if status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(Failure::Failed(output.tail()))
-        }
+        if status.success() { Ok(output.stdout) } else { Err(Failure::Failed(output.tail())) }
     }
 }
 
@@ -132,12 +111,7 @@ struct Watch {
 impl Watch {
     fn start(step: &Step<'_>) -> Self {
         let now = Instant::now();
-        Self {
-            started: now,
-            last_active: now,
-            last_beat: now,
-            activity: (step.activity)(),
-        }
+        Self { started: now, last_active: now, last_beat: now, activity: (step.activity)() }
     }
 
     fn active(&mut self) {
@@ -183,32 +157,17 @@ impl Output {
     /// The lines that tell why it failed: those that call themselves errors, or else the last ones.
     fn tail(&self) -> String {
         let is_error = |line: &&String| line.starts_with("error") || line.starts_with("E: ");
-        let mut lines: Vec<&str> = self
-            .errors
-            .iter()
-            .filter(is_error)
-            .map(|line| line.trim())
-            .take(4)
-            .collect();
+        let mut lines: Vec<&str> = self.errors.iter().filter(is_error).map(|line| line.trim()).take(4).collect();
         if lines.is_empty() {
             let skip = self.errors.len().saturating_sub(4);
-            lines = self
-                .errors
-                .iter()
-                .skip(skip)
-                .map(|line| line.trim())
-                .collect();
+            lines = self.errors.iter().skip(skip).map(|line| line.trim()).collect();
         }
         lines.join("\n      ")
     }
 }
 
 /// Reads `pipe` line by line on a thread of its own, which ends with the pipe.
-fn forward(
-    pipe: Option<impl Read + Send + 'static>,
-    is_stdout: bool,
-    sender: &Sender<(bool, String)>,
-) {
+fn forward(pipe: Option<impl Read + Send + 'static>, is_stdout: bool, sender: &Sender<(bool, String)>) {
     let Some(pipe) = pipe else { return };
     let sender = sender.clone();
     std::thread::spawn(move || {
@@ -231,14 +190,8 @@ mod tests {
     #[track_caller]
     fn check(script: &str, expected: Result<&str, Failure>) {
         let mut lines = Vec::new();
-        let step = Step {
-            what: "doing it",
-            patience: Duration::from_millis(300),
-            activity: &|| 0,
-        };
-        let result = step.run(Command::new("sh").args(["-c", script]), &mut |line| {
-            lines.push(line.to_owned())
-        });
+        let step = Step { what: "doing it", patience: Duration::from_millis(300), activity: &|| 0 };
+        let result = step.run(Command::new("sh").args(["-c", script]), &mut |line| lines.push(line.to_owned()));
         assert_eq!(result, expected.map(str::to_owned), "{script}");
         assert_eq!(lines, ["doing it"]);
     }
@@ -247,14 +200,8 @@ mod tests {
     fn gives_output_or_the_reason() {
         check("echo one; echo two >&2; echo three", Ok("one\nthree\n"));
         check("echo hm >&2; exit 3", Err(Failure::Failed("hm".into())));
-        check(
-            "echo 'info: x' >&2; echo 'error: y' >&2; echo z >&2; exit 1",
-            Err(Failure::Failed("error: y".into())),
-        );
-        check(
-            "echo 'E: y' >&2; exit 1",
-            Err(Failure::Failed("E: y".into())),
-        );
+        check("echo 'info: x' >&2; echo 'error: y' >&2; echo z >&2; exit 1", Err(Failure::Failed("error: y".into())));
+        check("echo 'E: y' >&2; exit 1", Err(Failure::Failed("E: y".into())));
         check("exit 1", Err(Failure::Failed(String::new())));
     }
 
@@ -271,15 +218,8 @@ mod tests {
             count.set(count.get() + 1);
             count.get()
         };
-        let step = Step {
-            what: "x",
-            patience: Duration::from_millis(200),
-            activity: &activity,
-        };
-        let result = step.run(
-            Command::new("sh").args(["-c", "sleep 1; echo done"]),
-            &mut |_| {},
-        );
+        let step = Step { what: "x", patience: Duration::from_millis(200), activity: &activity };
+        let result = step.run(Command::new("sh").args(["-c", "sleep 1; echo done"]), &mut |_| {});
         assert_eq!(result, Ok("done\n".into()));
     }
 
@@ -287,9 +227,6 @@ mod tests {
     fn says_that_a_program_is_missing() {
         let result = Step::new("x", 1).run(&mut Command::new("/nowhere/at-all"), &mut |_| {});
         assert_eq!(result, Err(Failure::Missing));
-        assert_eq!(
-            Failure::Missing.explain("rustup"),
-            "`rustup` is not installed"
-        );
+        assert_eq!(Failure::Missing.explain("rustup"), "`rustup` is not installed");
     }
 }

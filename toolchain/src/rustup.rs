@@ -14,17 +14,10 @@ const PATIENCE: u64 = 60;
 ///
 /// # Errors
 /// The reason in half a sentence; whatever it is, the other way may still work.
-pub(crate) fn add_target(
-    toolchain: &Toolchain,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(), String> {
+pub(crate) fn add_target(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
     let home = home(toolchain)?;
-    let name = toolchain_name(&toolchain.sysroot, &home).ok_or_else(|| {
-        format!(
-            "{} is not one of rustup's toolchains",
-            toolchain.sysroot.display()
-        )
-    })?;
+    let name = toolchain_name(&toolchain.sysroot, &home)
+        .ok_or_else(|| format!("{} is not one of rustup's toolchains", toolchain.sysroot.display()))?;
     clear_leftovers(toolchain, &name, progress)?;
 
     let downloads = home.join("downloads");
@@ -32,10 +25,7 @@ pub(crate) fn add_target(
     let what = format!("rustup target add {TARGET} --toolchain {name}");
     let mut step = Step::new(&what, PATIENCE);
     step.activity = &activity;
-    let result = step.run(
-        rustup(toolchain).args(["target", "add", TARGET, "--toolchain", &name]),
-        progress,
-    );
+    let result = step.run(rustup(toolchain).args(["target", "add", TARGET, "--toolchain", &name]), progress);
     result.map_err(|failure| failure.explain("rustup target add"))?;
     if toolchain.has_target() {
         Ok(())
@@ -46,9 +36,7 @@ pub(crate) fn add_target(
 
 /// What to type for this way.
 pub(crate) fn command_line(toolchain: &Toolchain) -> String {
-    let name = home(toolchain)
-        .ok()
-        .and_then(|home| toolchain_name(&toolchain.sysroot, &home));
+    let name = home(toolchain).ok().and_then(|home| toolchain_name(&toolchain.sysroot, &home));
     match name {
         Some(name) => format!("rustup target add {TARGET} --toolchain {name}"),
         None => format!("rustup target add {TARGET}"),
@@ -56,28 +44,19 @@ pub(crate) fn command_line(toolchain: &Toolchain) -> String {
 }
 
 /// A half-installed target makes rustup refuse ("detected conflict") or do nothing ("up to date").
-fn clear_leftovers(
-    toolchain: &Toolchain,
-    name: &str,
-    progress: &mut dyn FnMut(&str),
-) -> Result<(), String> {
+fn clear_leftovers(toolchain: &Toolchain, name: &str, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
     let target = toolchain.target_dir();
     let components = fs::read_to_string(toolchain.rustlib().join("components")).unwrap_or_default();
     let component = format!("rust-std-{TARGET}");
     if components.lines().any(|line| line == component) {
-        let what = format!(
-            "removing what is left of {TARGET}: rustup installed it, but files are missing"
-        );
+        let what = format!("removing what is left of {TARGET}: rustup installed it, but files are missing");
         let mut command = rustup(toolchain);
         command.args(["target", "remove", TARGET, "--toolchain", name]);
         let result = Step::new(&what, PATIENCE).run(&mut command, progress);
         result.map_err(|failure| failure.explain("rustup target remove"))?;
     }
     if target.exists() {
-        progress(&format!(
-            "removing {}: it is incomplete or of another compiler",
-            target.display()
-        ));
+        progress(&format!("removing {}: it is incomplete or of another compiler", target.display()));
         fs::remove_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
     }
     Ok(())
@@ -101,30 +80,20 @@ fn toolchain_name(sysroot: &Path, home: &Path) -> Option<String> {
     let sysroot = sysroot.canonicalize().ok()?;
     let toolchains = home.join("toolchains").canonicalize().ok()?;
     let name = sysroot.strip_prefix(toolchains).ok()?;
-    if name.components().count() == 1 {
-        name.to_str().map(str::to_owned)
-    } else {
-        None
-    }
+    if name.components().count() == 1 { name.to_str().map(str::to_owned) } else { None }
 }
 
 fn rustup(toolchain: &Toolchain) -> Command {
     let mut command = Command::new("rustup");
     // Installing a missing toolchain on the way would change the machine more than was asked for.
-    command
-        .current_dir(&toolchain.dir)
-        .env("RUSTUP_AUTO_INSTALL", "0")
-        .env("RUST_BACKTRACE", "0");
+    command.current_dir(&toolchain.dir).env("RUSTUP_AUTO_INSTALL", "0").env("RUST_BACKTRACE", "0");
     command
 }
 
 /// The bytes of all files in `dir`: it grows while a download gets on.
 fn folder_size(dir: &Path) -> u64 {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|data| data.len())
-        .sum()
+    entries.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()
 }
 
 #[cfg(test)]
@@ -138,19 +107,12 @@ mod tests {
         let sysroot = scratch.path().join(sysroot);
         fs::create_dir_all(&sysroot).unwrap();
         fs::create_dir_all(scratch.path().join("home/toolchains")).unwrap();
-        assert_eq!(
-            toolchain_name(&sysroot, &scratch.path().join("home")).as_deref(),
-            expected,
-            "{sysroot:?}"
-        );
+        assert_eq!(toolchain_name(&sysroot, &scratch.path().join("home")).as_deref(), expected, "{sysroot:?}");
     }
 
     #[test]
     fn names_only_the_toolchains_that_rustup_manages() {
-        check(
-            "home/toolchains/stable-x86_64-unknown-linux-gnu",
-            Some("stable-x86_64-unknown-linux-gnu"),
-        );
+        check("home/toolchains/stable-x86_64-unknown-linux-gnu", Some("stable-x86_64-unknown-linux-gnu"));
         check("home/toolchains/../toolchains/1.95.0", Some("1.95.0"));
         check("elsewhere/rust/build", None);
         check("home/toolchains/stable/nested", None);

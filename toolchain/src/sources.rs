@@ -6,18 +6,8 @@ use std::fs;
 use std::path::Path;
 
 /// The suites of Debian's main archive: other archives have none of these, or not this package.
-const SUITES: [&str; 10] = [
-    "sid",
-    "unstable",
-    "testing",
-    "stable",
-    "oldstable",
-    "bullseye",
-    "bookworm",
-    "trixie",
-    "forky",
-    "duke",
-];
+const SUITES: [&str; 10] =
+    ["sid", "unstable", "testing", "stable", "oldstable", "bullseye", "bookworm", "trixie", "forky", "duke"];
 
 /// One archive that the machine downloads packages from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +21,7 @@ pub(crate) struct Source {
 impl Source {
     /// The text of a `.sources` file for `suite` of the same archive.
     pub(crate) fn with_suite(&self, suite: &str) -> String {
-        let mut text = format!(
-            "Types: deb\nURIs: {}\nSuites: {suite}\nComponents: main\n",
-            self.uri
-        );
+        let mut text = format!("Types: deb\nURIs: {}\nSuites: {suite}\nComponents: main\n", self.uri);
         if let Some(keys) = &self.signed_by {
             text.push_str("Signed-By: ");
             text.push_str(keys);
@@ -47,10 +34,7 @@ impl Source {
 /// The archives of Debian that are configured below `etc` (`/etc/apt`), in order, each once.
 pub(crate) fn configured(etc: &Path) -> Vec<Source> {
     let mut files = vec![etc.join("sources.list")];
-    let parts = fs::read_dir(etc.join("sources.list.d"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let parts = fs::read_dir(etc.join("sources.list.d")).into_iter().flatten().flatten();
     let mut parts: Vec<_> = parts.map(|entry| entry.path()).collect();
     parts.sort();
     files.extend(parts);
@@ -84,20 +68,13 @@ fn from_line(line: &str) -> Option<Source> {
     let mut signed_by = None;
     if let Some(inside) = rest.strip_prefix('[') {
         let (options, after) = inside.split_once(']')?;
-        signed_by = options
-            .split_whitespace()
-            .find_map(|option| option.strip_prefix("signed-by="))
-            .map(str::to_owned);
+        signed_by = options.split_whitespace().find_map(|option| option.strip_prefix("signed-by=")).map(str::to_owned);
         rest = after.trim_start();
     }
     let mut words = rest.split_whitespace();
     let (uri, suite) = (words.next()?, words.next()?);
-    let wanted =
-        is_debian(suite) && is_downloadable(uri) && words.any(|component| component == "main");
-    wanted.then(|| Source {
-        uri: uri.to_owned(),
-        signed_by,
-    })
+    let wanted = is_debian(suite) && is_downloadable(uri) && words.any(|component| component == "main");
+    wanted.then(|| Source { uri: uri.to_owned(), signed_by })
 }
 
 /// The paragraphs of fields that newer machines have.
@@ -110,41 +87,24 @@ fn from_deb822(text: &str) -> Vec<Source> {
 fn from_paragraph(lines: &[&str]) -> Vec<Source> {
     let words = |name| field(lines, name).unwrap_or_default();
     let has = |name, word: &dyn Fn(&str) -> bool| words(name).split_whitespace().any(word);
-    let enabled = !matches!(
-        words("enabled").trim(),
-        "no" | "false" | "0" | "off" | "without" | "disable"
-    );
-    if !enabled
-        || !has("types", &|t| t == "deb")
-        || !has("suites", &is_debian)
-        || !has("components", &|c| c == "main")
+    let enabled = !matches!(words("enabled").trim(), "no" | "false" | "0" | "off" | "without" | "disable");
+    if !enabled || !has("types", &|t| t == "deb") || !has("suites", &is_debian) || !has("components", &|c| c == "main")
     {
         return Vec::new();
     }
     let signed_by = field(lines, "signed-by").filter(|keys| !keys.is_empty());
     let uris = words("uris");
     let uris = uris.split_whitespace().filter(|uri| is_downloadable(uri));
-    uris.map(|uri| Source {
-        uri: uri.to_owned(),
-        signed_by: signed_by.clone(),
-    })
-    .collect()
+    uris.map(|uri| Source { uri: uri.to_owned(), signed_by: signed_by.clone() }).collect()
 }
 
 /// The value of a field with the lines that continue it.
 fn field(lines: &[&str], name: &str) -> Option<String> {
-    let is_named = |line: &&str| {
-        line.split_once(':')
-            .is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case(name))
-    };
+    let is_named = |line: &&str| line.split_once(':').is_some_and(|(key, _)| key.trim().eq_ignore_ascii_case(name));
     let start = lines.iter().position(is_named)?;
     let (_, first) = lines.get(start)?.split_once(':')?;
     let mut value = first.trim().to_owned();
-    for line in lines
-        .iter()
-        .skip(start + 1)
-        .take_while(|line| line.starts_with([' ', '\t']))
-    {
+    for line in lines.iter().skip(start + 1).take_while(|line| line.starts_with([' ', '\t'])) {
         value.push('\n');
         value.push_str(line);
     }
@@ -175,40 +135,22 @@ mod tests {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
         let found = configured(scratch.path());
-        let found: Vec<_> = found
-            .iter()
-            .map(|source| (source.uri.as_str(), source.signed_by.as_deref()))
-            .collect();
+        let found: Vec<_> = found.iter().map(|source| (source.uri.as_str(), source.signed_by.as_deref())).collect();
         assert_eq!(found, expected, "{name}: {text}");
     }
 
     #[test]
     fn reads_the_one_line_form() {
         let list = |text: &str, expected: &[_]| check("sources.list", text, expected);
-        list(
-            "deb http://mirror.test/debian bookworm main\n",
-            &[("http://mirror.test/debian", None)],
-        );
-        list(
-            "# deb http://a.test/debian bookworm main\ndeb-src http://a.test/debian bookworm main",
-            &[],
-        );
+        list("deb http://mirror.test/debian bookworm main\n", &[("http://mirror.test/debian", None)]);
+        list("# deb http://a.test/debian bookworm main\ndeb-src http://a.test/debian bookworm main", &[]);
         list(
             &format!("deb [arch=amd64 signed-by={RING}] http://m.test/d trixie main # x"),
             &[("http://m.test/d", Some(RING))],
         );
-        list(
-            "deb\thttp://m.test/d   sid\tcontrib main",
-            &[("http://m.test/d", None)],
-        );
-        list(
-            "deb http://m.test/debian-security bookworm-security main",
-            &[],
-        );
-        list(
-            "deb http://m.test/debian-security bookworm/updates main",
-            &[],
-        );
+        list("deb\thttp://m.test/d   sid\tcontrib main", &[("http://m.test/d", None)]);
+        list("deb http://m.test/debian-security bookworm-security main", &[]);
+        list("deb http://m.test/debian-security bookworm/updates main", &[]);
         list(
             "deb http://m.test/d bookworm-updates main\ndeb http://m.test/d bookworm main",
             &[("http://m.test/d", None)],
@@ -225,8 +167,7 @@ mod tests {
 
     #[test]
     fn reads_the_paragraph_form() {
-        let sources =
-            |text: &str, expected: &[_]| check("sources.list.d/debian.sources", text, expected);
+        let sources = |text: &str, expected: &[_]| check("sources.list.d/debian.sources", text, expected);
         let whole = format!(
             "# comment\nTypes: deb deb-src\n# snapshot\nURIs: http://m.test/d\nSuites: bookworm bookworm-updates\n\
              Components: main\nSigned-By: {RING}\n\nTypes: deb\nURIs: http://m.test/s\nSuites: bookworm-security\nComponents: main\n"
@@ -236,48 +177,25 @@ mod tests {
             "types:deb\nuris: http://a.test/ http://b.test/\nsuites: sid\ncomponents: main contrib",
             &[("http://a.test/", None), ("http://b.test/", None)],
         );
-        sources(
-            "Enabled: no\nTypes: deb\nURIs: http://a.test/\nSuites: sid\nComponents: main",
-            &[],
-        );
-        sources(
-            "Types: deb-src\nURIs: http://a.test/\nSuites: sid\nComponents: main",
-            &[],
-        );
-        sources(
-            "Types: deb\nURIs:\n http://a.test/\nSuites:\n sid\nComponents: main",
-            &[("http://a.test/", None)],
-        );
-        let key =
-            "-----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDME\n -----END PGP PUBLIC KEY BLOCK-----";
-        let text = format!(
-            "Types: deb\nURIs: http://a.test/\nSuites: sid\nComponents: main\nSigned-By: {key}\nX: y\n"
-        );
+        sources("Enabled: no\nTypes: deb\nURIs: http://a.test/\nSuites: sid\nComponents: main", &[]);
+        sources("Types: deb-src\nURIs: http://a.test/\nSuites: sid\nComponents: main", &[]);
+        sources("Types: deb\nURIs:\n http://a.test/\nSuites:\n sid\nComponents: main", &[("http://a.test/", None)]);
+        let key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mDME\n -----END PGP PUBLIC KEY BLOCK-----";
+        let text = format!("Types: deb\nURIs: http://a.test/\nSuites: sid\nComponents: main\nSigned-By: {key}\nX: y\n");
         sources(&text, &[("http://a.test/", Some(key))]);
     }
 
     #[test]
     fn passes_over_files_that_apt_passes_over() {
-        check(
-            "sources.list.d/x.list",
-            "deb http://m.test/d sid main",
-            &[("http://m.test/d", None)],
-        );
-        check(
-            "sources.list.d/x.list.disabled",
-            "deb http://m.test/d sid main",
-            &[],
-        );
+        check("sources.list.d/x.list", "deb http://m.test/d sid main", &[("http://m.test/d", None)]);
+        check("sources.list.d/x.list.disabled", "deb http://m.test/d sid main", &[]);
         check("sources.list.d/x.save", "deb http://m.test/d sid main", &[]);
         check("nothing", "", &[]);
     }
 
     #[test]
     fn changes_the_suite_alone() {
-        let source = Source {
-            uri: "http://m.test/d".into(),
-            signed_by: Some(RING.into()),
-        };
+        let source = Source { uri: "http://m.test/d".into(), signed_by: Some(RING.into()) };
         let text = source.with_suite("trixie-backports");
         assert_eq!(
             text,

@@ -45,9 +45,7 @@ fn strip(bytes: &[u8], depth: u32) -> Option<Vec<u8>> {
         match id {
             0 if is_nobodys(content) => {}
             // Ids of a component: a module, and another component.
-            1 | 4 if is_component => {
-                write_section(&mut kept, id, &strip(content, depth.checked_sub(1)?)?)
-            }
+            1 | 4 if is_component => write_section(&mut kept, id, &strip(content, depth.checked_sub(1)?)?),
             _ => write_section(&mut kept, id, content),
         }
     }
@@ -91,9 +89,7 @@ mod tests {
     /// A file of sections, each an id and its content.
     fn file(kind: &[u8], sections: &[(u8, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = [MAGIC, kind].concat();
-        sections
-            .iter()
-            .for_each(|(id, content)| write_section(&mut bytes, *id, content));
+        sections.iter().for_each(|(id, content)| write_section(&mut bytes, *id, content));
         bytes
     }
 
@@ -113,8 +109,7 @@ mod tests {
     #[test]
     fn removes_names_at_every_level() {
         let code = (10, vec![1; 300]);
-        let module =
-            |more: &[(u8, Vec<u8>)]| (1, file(CORE, &[std::slice::from_ref(&code), more].concat()));
+        let module = |more: &[(u8, Vec<u8>)]| (1, file(CORE, &[std::slice::from_ref(&code), more].concat()));
         let named = module(&[
             custom("name", 500),
             custom("producers", 1),
@@ -122,18 +117,11 @@ mod tests {
             custom("metadata.code.x", 9),
         ]);
         let inner = |module: (u8, Vec<u8>), more: &[(u8, Vec<u8>)]| {
-            (
-                4,
-                file(COMPONENT, &[std::slice::from_ref(&module), more].concat()),
-            )
+            (4, file(COMPONENT, &[std::slice::from_ref(&module), more].concat()))
         };
         let whole = file(
             COMPONENT,
-            &[
-                inner(named, &[custom("component-name", 40)]),
-                custom("component-name", 5000),
-                (7, vec![]),
-            ],
+            &[inner(named, &[custom("component-name", 40)]), custom("component-name", 5000), (7, vec![])],
         );
         let bare = module(&[custom("metadata.code.x", 9)]);
         let expected = file(COMPONENT, &[inner(bare, &[]), (7, vec![])]);
@@ -145,15 +133,8 @@ mod tests {
     #[test]
     fn keeps_sections_that_only_look_alike() {
         // Section 1 of a core module holds types, not a module; a custom section may be named anything.
-        let module = file(
-            CORE,
-            &[
-                (1, b"\0asm".to_vec()),
-                custom("names", 3),
-                custom(".debug_info", 3),
-                (0, vec![200]),
-            ],
-        );
+        let module =
+            file(CORE, &[(1, b"\0asm".to_vec()), custom("names", 3), custom(".debug_info", 3), (0, vec![200])]);
         let whole = file(COMPONENT, &[(1, module), (2, b"name".to_vec())]);
         check(&whole, Ok(&whole));
     }
@@ -164,20 +145,11 @@ mod tests {
         for end in 0..whole.len() {
             // A cut between two sections leaves a smaller component, which is none of our business.
             if end != 8 {
-                check(
-                    whole.get(..end).unwrap(),
-                    Err("this is not a component, or it is damaged"),
-                );
+                check(whole.get(..end).unwrap(), Err("this is not a component, or it is damaged"));
             }
         }
-        check(
-            &file(CORE, &[]),
-            Err("this is a core module, not a component"),
-        );
-        check(
-            b"\x7fELF\0\0\0\0",
-            Err("this is not a component, or it is damaged"),
-        );
+        check(&file(CORE, &[]), Err("this is a core module, not a component"));
+        check(b"\x7fELF\0\0\0\0", Err("this is not a component, or it is damaged"));
         let endless = [MAGIC, COMPONENT, &[0, 255, 255, 255, 255, 255, 255, 1]].concat();
         check(&endless, Err("this is not a component, or it is damaged"));
         let mut deep = file(COMPONENT, &[]);
@@ -200,11 +172,7 @@ mod tests {
             (&[128], None),
             (&[], None),
         ] {
-            assert_eq!(
-                read_size(bytes).map(|(size, _)| size),
-                expected,
-                "{bytes:?}"
-            );
+            assert_eq!(read_size(bytes).map(|(size, _)| size), expected, "{bytes:?}");
         }
     }
 }

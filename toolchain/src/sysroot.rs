@@ -33,9 +33,7 @@ impl Toolchain {
     /// # Errors
     /// When there is no `rustc`, or it does not answer (a pinned toolchain that is not installed).
     pub fn of(dir: &Path) -> Result<Self, Error> {
-        let rustc = ["RUSTC", "CARGO_BUILD_RUSTC"]
-            .iter()
-            .find_map(|name| non_empty(name));
+        let rustc = ["RUSTC", "CARGO_BUILD_RUSTC"].iter().find_map(|name| non_empty(name));
         let rustc = rustc.unwrap_or_else(|| "rustc".into());
         // `rustc` answers one question a call.
         let sysroot = ask(&rustc, dir, &["--print", "sysroot"])?;
@@ -84,9 +82,7 @@ impl Toolchain {
 pub(crate) fn is_whole(target: &Path) -> bool {
     let lib = target.join("lib");
     lib.join("self-contained").join("libc.a").is_file()
-        && ["libstd-", "libcore-"]
-            .iter()
-            .all(|name| has_rlib(&lib, name))
+        && ["libstd-", "libcore-"].iter().all(|name| has_rlib(&lib, name))
 }
 
 fn has_rlib(lib: &Path, prefix: &str) -> bool {
@@ -95,9 +91,7 @@ fn has_rlib(lib: &Path, prefix: &str) -> bool {
     };
     entries.flatten().any(|entry| {
         let name = entry.file_name();
-        name.to_string_lossy()
-            .strip_prefix(prefix)
-            .is_some_and(|rest| rest.ends_with(".rlib"))
+        name.to_string_lossy().strip_prefix(prefix).is_some_and(|rest| rest.ends_with(".rlib"))
     })
 }
 
@@ -109,10 +103,7 @@ fn non_empty(name: &str) -> Option<OsString> {
 fn ask(rustc: &OsStr, dir: &Path, arguments: &[&str]) -> Result<String, Error> {
     let mut command = Command::new(rustc);
     // A toolchain that is missing is the user's to install: never change it behind their back.
-    command
-        .args(arguments)
-        .current_dir(dir)
-        .env("RUSTUP_AUTO_INSTALL", "0");
+    command.args(arguments).current_dir(dir).env("RUSTUP_AUTO_INSTALL", "0");
     let reason = match command.output() {
         Ok(output) if output.status.success() => {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
@@ -131,9 +122,7 @@ fn ask(rustc: &OsStr, dir: &Path, arguments: &[&str]) -> Result<String, Error> {
 }
 
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(name))
-        .map(str::trim)
+    text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim)
 }
 
 #[cfg(test)]
@@ -143,45 +132,25 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: (Option<&str>, Option<&str>)) {
-        assert_eq!(
-            (field(text, "release:"), field(text, "commit-hash:")),
-            expected,
-            "{text}"
-        );
+        assert_eq!((field(text, "release:"), field(text, "commit-hash:")), expected, "{text}");
     }
 
     #[test]
     fn reads_the_version_of_rustc() {
         let version = "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\ncommit-hash: 598\nhost: x86_64\nrelease: 1.95.0\nLLVM version: 22\n";
         check(version, (Some("1.95.0"), Some("598")));
-        check(
-            "release: 1.97.0-nightly\r\n",
-            (Some("1.97.0-nightly"), None),
-        );
+        check("release: 1.97.0-nightly\r\n", (Some("1.97.0-nightly"), None));
         check("", (None, None));
     }
 
     #[test]
     #[cfg(unix)]
     fn passes_on_what_a_broken_compiler_says() {
-        let answer = ask(OsStr::new("false"), Path::new("."), &[])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            answer.starts_with("the Rust compiler `false` does not answer: \n"),
-            "{answer}"
-        );
-        let answer = ask(OsStr::new("/nowhere/rustc"), Path::new("."), &[])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            answer.contains("`/nowhere/rustc` does not answer: No such file"),
-            "{answer}"
-        );
-        assert!(
-            answer.ends_with("`rustc -vV` has to work in this folder."),
-            "{answer}"
-        );
+        let answer = ask(OsStr::new("false"), Path::new("."), &[]).unwrap_err().to_string();
+        assert!(answer.starts_with("the Rust compiler `false` does not answer: \n"), "{answer}");
+        let answer = ask(OsStr::new("/nowhere/rustc"), Path::new("."), &[]).unwrap_err().to_string();
+        assert!(answer.contains("`/nowhere/rustc` does not answer: No such file"), "{answer}");
+        assert!(answer.ends_with("`rustc -vV` has to work in this folder."), "{answer}");
     }
 
     #[test]
@@ -209,13 +178,8 @@ mod tests {
     #[test]
     fn asks_the_real_compiler() {
         let toolchain = Toolchain::of(Path::new(".")).unwrap();
-        assert!(
-            toolchain.sysroot.join("lib").is_dir() && toolchain.release.contains('.'),
-            "{toolchain:?}"
-        );
-        let error = Toolchain::of(Path::new("/not/a/folder"))
-            .unwrap_err()
-            .to_string();
+        assert!(toolchain.sysroot.join("lib").is_dir() && toolchain.release.contains('.'), "{toolchain:?}");
+        let error = Toolchain::of(Path::new("/not/a/folder")).unwrap_err().to_string();
         assert!(error.starts_with("/not/a/folder: "), "{error}");
     }
 }

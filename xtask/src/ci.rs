@@ -1,0 +1,74 @@
+//! What CI checks, and the test command that it shares with the README.
+
+use crate::run::{Steps, cargo, run, text};
+use crate::{apps, root, sizes};
+
+/// The sets of the framework's features that have to build, natively and for wasm: a list, since
+/// all combinations of them would be thousands.
+const FEATURES: [&str; 7] =
+    ["", "std", "runtime", "p2,runtime", "p2,runtime,json", "p2,std,json", "p2,std,environment"];
+
+/// Builds the components and runs the tests of both workspaces.
+///
+/// The arguments go to `cargo test`. Those that name a package concern the root workspace alone.
+///
+/// # Errors
+/// When something does not build, or a test fails.
+pub fn test(arguments: &[&str]) -> Result<(), String> {
+    tabi_toolchain::ensure_wasm_target(&mut crate::say).map_err(text)?;
+    apps::build_all()?;
+    run(cargo().args(["test", "--release", "--workspace"]).args(arguments))?;
+    if arguments.iter().any(|word| *word == "-p" || word.starts_with("--package")) {
+        return Ok(());
+    }
+    run(cargo().current_dir(root().join("apps")).args(["test", "--workspace"]).args(arguments))
+}
+
+/// Runs every check, each of them even when one before has failed.
+///
+/// # Errors
+/// When one of them failed.
+pub fn all() -> Result<(), String> {
+    let mut steps = Steps::default();
+    steps.step("wasm target", || tabi_toolchain::ensure_wasm_target(&mut crate::say).map_err(text));
+    steps.step("format", || both(&["fmt", "--all", "--check"], &[]));
+    steps.step("tidy", || run(cargo().args(["test", "--package", "xtask"])));
+    steps.step("feature sets", || FEATURES.iter().try_for_each(|set| features(set)));
+    steps.step("lints", lints);
+    steps.step("docs", docs);
+    steps.step("components", || apps::build_all().map(|_| ()));
+    steps.step("sizes", sizes::print);
+    steps.step("tests (cargo xtask test)", || run(cargo().args(["xtask", "test"])));
+    steps.finish()
+}
+
+/// Runs a command in the root workspace, where the second arguments go too, and in that of the apps.
+fn both(arguments: &[&str], root_only: &[&str]) -> Result<(), String> {
+    run(cargo().args(arguments).args(root_only))?;
+    run(cargo().current_dir(root().join("apps")).args(arguments))
+}
+
+fn lints() -> Result<(), String> {
+    let strict = ["--", "-D", "warnings"];
+    // The root workspace is built with `--release` throughout, so that its dependencies are
+    // compiled once; that costs the most time of all.
+    run(cargo().args(["clippy", "--release", "--workspace", "--all-targets"]).args(strict))?;
+    let apps = root().join("apps");
+    run(cargo().current_dir(&apps).args(["clippy", "--workspace", "--all-targets"]).args(strict))?;
+    let wasm = ["clippy", "--release", "--target", tabi_toolchain::TARGET];
+    run(cargo().current_dir(&apps).args(wasm).arg("--workspace").args(strict))
+}
+
+fn docs() -> Result<(), String> {
+    let doc = ["doc", "--no-deps", "--workspace"];
+    run(cargo().args(doc).arg("--release").env("RUSTDOCFLAGS", "-D warnings"))?;
+    let apps = root().join("apps");
+    run(cargo().current_dir(apps).args(doc).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn features(set: &str) -> Result<(), String> {
+    let clippy = ["clippy", "--release", "--package", "tabi", "--no-default-features", "--features", set];
+    let strict = ["--", "-D", "warnings"];
+    run(cargo().args(clippy).args(strict))?;
+    run(cargo().args(clippy).args(["--target", tabi_toolchain::TARGET]).args(strict))
+}

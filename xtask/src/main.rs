@@ -1,0 +1,41 @@
+//! `cargo xtask <command>`: reads the command and runs it.
+
+use std::process::ExitCode;
+
+use xtask::{apps, ci, run, say, sizes, trial};
+
+const USAGE: &str = "cargo xtask <command>
+
+  test [argument…]   everything that is tested: both workspaces, with the components they need
+  ci                 formats, lints, docs, feature sets, apps and the tests; a table of the times
+  build              the components of all apps, in release
+  sizes              the sizes of the components beside their budgets (sizes.toml)
+  toolchain-check    installs the wasm target in scratch copies of the toolchain, both ways (3 minutes)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test", rest @ ..] => ci::test(rest),
+        ["ci"] => ci::all(),
+        ["build"] => apps::build_all().map(|_| ()),
+        ["sizes"] => sizes::print(),
+        ["toolchain-check"] => trial::check(),
+        ["help" | "-h" | "--help"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        // What the trial runs with the environment of a scratch toolchain.
+        ["ensure"] => tabi_toolchain::ensure_wasm_target(&mut say).map_err(run::text),
+        ["component", folder, rest @ ..] => apps::build_one(folder, rest),
+        _ => Err(format!("no such command\n\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
