@@ -1,0 +1,174 @@
+//! `Body`: nothing, bytes, or a stream of chunks with backpressure.
+
+use crate::error::{Error, Result};
+use crate::headers::Headers;
+use crate::status::Status;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+
+/// The content of a request or a response.
+///
+/// Nothing is read before somebody asks, and nothing is asked of a stream before the reader has taken what came
+/// before: memory does not grow with the body.
+#[derive(Default)]
+pub struct Body(Inner);
+
+#[derive(Default)]
+enum Inner {
+    #[default]
+    Empty,
+    Bytes(Vec<u8>),
+    Static(&'static [u8]),
+    Stream(Box<dyn Stream>),
+}
+
+/// Chunks that come over time. What `futures_core::Stream` is, with the one item type that a body needs.
+pub trait Stream: 'static {
+    /// Returns the next chunk, `None` at the end, or an error, after which nothing comes.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>>;
+
+    /// Returns how many bytes are still to come, where that is known.
+    fn len(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the trailer fields, once, after the end.
+    fn poll_trailers(&mut self, _: &mut Context<'_>) -> Poll<Result<Option<Headers>>> {
+        Poll::Ready(Ok(None))
+    }
+}
+
+impl Body {
+    /// Returns a body without content.
+    pub const fn empty() -> Body {
+        Body(Inner::Empty)
+    }
+
+    /// Returns a body that comes from a stream.
+    pub fn from_stream(stream: impl Stream) -> Body {
+        Body(Inner::Stream(Box::new(stream)))
+    }
+
+    /// Returns how many bytes are still to come, where that is known.
+    pub fn len(&self) -> Option<u64> {
+        match &self.0 {
+            Inner::Empty => Some(0),
+            Inner::Bytes(bytes) => Some(bytes.len() as u64),
+            Inner::Static(bytes) => Some(bytes.len() as u64),
+            Inner::Stream(stream) => stream.len(),
+        }
+    }
+
+    /// Tells whether it is known that nothing is to come.
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
+
+    /// Returns the next chunk, or `None` at the end. A chunk is never empty.
+    ///
+    /// # Errors
+    /// Whatever the stream reports, such as 400 where the client broke the request off.
+    pub async fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
+        poll_fn(|cx| self.poll_chunk(cx)).await.transpose()
+    }
+
+    /// Reads all of it into memory.
+    ///
+    /// # Errors
+    /// 413 where there are more than `limit` bytes; what is over the limit is not read.
+    pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>> {
+        if self.len().is_some_and(|length| length > limit as u64) {
+            return Err(too_large());
+        }
+        let mut all = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            if chunk.len() > limit - all.len() {
+                return Err(too_large());
+            }
+            if all.is_empty() {
+                all = chunk;
+            } else {
+                all.extend_from_slice(&chunk);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the trailer fields that follow the content, where there are any. Reads and drops what is left of it.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn trailers(&mut self) -> Result<Option<Headers>> {
+        while self.chunk().await?.is_some() {}
+        match &mut self.0 {
+            Inner::Stream(stream) => poll_fn(|cx| stream.poll_trailers(cx)).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes the body and leaves an empty one.
+    pub fn take(&mut self) -> Body {
+        core::mem::take(self)
+    }
+
+    /// As [`Stream::poll_chunk`], for streams that are made from a body.
+    pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
+        if let Inner::Stream(stream) = &mut self.0 {
+            loop {
+                match stream.poll_chunk(cx) {
+                    Poll::Ready(Some(Ok(chunk))) if chunk.is_empty() => {}
+                    other => return other,
+                }
+            }
+        }
+        let chunk = match core::mem::take(&mut self.0) {
+            Inner::Bytes(bytes) => bytes,
+            Inner::Static(bytes) => bytes.to_vec(),
+            _ => Vec::new(),
+        };
+        Poll::Ready(if chunk.is_empty() { None } else { Some(Ok(chunk)) })
+    }
+
+    /// Returns the bytes where the whole body is in memory.
+    #[allow(dead_code, reason = "only runtimes need it")]
+    pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Inner::Empty => Some(&[]),
+            Inner::Bytes(bytes) => Some(bytes),
+            Inner::Static(bytes) => Some(bytes),
+            Inner::Stream(_) => None,
+        }
+    }
+}
+
+#[cold]
+fn too_large() -> Error {
+    Error::new(Status::CONTENT_TOO_LARGE, "body is too large")
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Body {
+        Body(if bytes.is_empty() { Inner::Empty } else { Inner::Bytes(bytes) })
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Body {
+        text.into_bytes().into()
+    }
+}
+
+impl From<&'static [u8]> for Body {
+    fn from(bytes: &'static [u8]) -> Body {
+        Body(Inner::Static(bytes))
+    }
+}
+
+impl From<&'static str> for Body {
+    fn from(text: &'static str) -> Body {
+        text.as_bytes().into()
+    }
+}

@@ -1,0 +1,74 @@
+//! Tabi is a tiny web framework for WebAssembly: apps written against it compile to `wasi:http` components.
+//!
+//! ```
+//! use tabi::{Request, Result, Router};
+//!
+//! pub fn router() -> Router {
+//!     Router::new().get("/health", async |_| "healthy").get("/hello/{name}", hello)
+//! }
+//!
+//! async fn hello(req: Request) -> Result<String> {
+//!     Ok(tabi::concat(["Hello, ", req.raw_param("name")?, "!"]))
+//! }
+//!
+//! tabi::serve!(router);
+//!
+//! # fn main() {
+//! let page = tabi::testing::Client::new(router()).get("/hello/Ada").send();
+//! assert_eq!((page.status().code(), page.text().as_str()), (200, "Hello, Ada!"));
+//! # }
+//! ```
+#![no_std]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+#[cfg(any(test, feature = "std"))]
+extern crate std;
+
+mod app;
+mod body;
+mod error;
+mod extensions;
+mod handler;
+mod headers;
+#[cfg(feature = "json")]
+mod json;
+pub mod limits;
+mod method;
+mod middleware;
+mod pairs;
+mod pattern;
+mod percent;
+mod request;
+mod response;
+mod router;
+mod status;
+mod stream;
+mod table;
+#[cfg(all(feature = "std", not(target_family = "wasm")))]
+pub mod testing;
+mod text;
+#[allow(unsafe_code, reason = "the one room for it")]
+mod wasi;
+
+pub use body::{Body, Stream};
+pub use error::{Error, OrStatus, Result};
+pub use extensions::Extensions;
+pub use handler::{BoxFuture, Handler};
+pub use headers::Headers;
+pub use method::Method;
+pub use middleware::{BodyLimit, Middleware, Next};
+pub use pairs::Pairs;
+pub use request::Request;
+pub use response::{IntoResponse, Response};
+pub use router::Router;
+pub use status::Status;
+pub use stream::Sender;
+pub use text::{concat, decimal};
+
+/// What the macros need.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(all(target_family = "wasm", feature = "p2"))]
+    pub use crate::wasi::p2;
+}

@@ -1,0 +1,104 @@
+//! `Middleware`: what stands around handlers, and `Next`, the way on.
+
+use crate::app::{App, Endpoint};
+use crate::handler::BoxFuture;
+use crate::request::Request;
+use crate::response::{IntoResponse, Response};
+use alloc::boxed::Box;
+use core::future::Future;
+
+/// Wraps the handlers of a router. Every `async fn(Request, Next) -> impl IntoResponse` is one; types of yours can
+/// be, too. It sees what finds no route (404, 405) as well.
+///
+/// ```
+/// use tabi::{Next, Request, Response, Router};
+///
+/// async fn stamp(req: Request, next: Next) -> Response {
+///     next.run(req).await.with_header("x-app", "demo")
+/// }
+///
+/// let router = Router::new().with(stamp).get("/", async |_| "hello");
+/// # let page = tabi::testing::Client::new(router).get("/nowhere").send();
+/// # assert_eq!((page.status().code(), page.header("x-app")), (404, Some("demo")));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no middleware",
+    label = "expected an `async fn(Request, Next) -> impl IntoResponse`"
+)]
+pub trait Middleware: 'static {
+    /// Answers a request, mostly with what `next.run(request)` gives.
+    fn call(&'static self, request: Request, next: Next) -> BoxFuture<Response>;
+}
+
+impl<F, Fut> Middleware for F
+where
+    F: Fn(Request, Next) -> Fut + 'static,
+    Fut: Future<Output: IntoResponse> + 'static,
+{
+    fn call(&'static self, request: Request, next: Next) -> BoxFuture<Response> {
+        let answer = self(request, next);
+        Box::pin(async move { answer.await.into_response() })
+    }
+}
+
+/// The rest of the chain: the middleware inside this one, and the handler.
+pub struct Next {
+    app: &'static App,
+    endpoint: Endpoint,
+    /// The router that the endpoint belongs to.
+    leaf: usize,
+    /// The router whose middleware comes next, and which of it.
+    scope: usize,
+    layer: usize,
+}
+
+impl Next {
+    pub(crate) fn new(app: &'static App, leaf: usize, endpoint: Endpoint) -> Next {
+        Next { app, endpoint, leaf, scope: 0, layer: 0 }
+    }
+
+    /// Passes the request on and returns the answer.
+    pub fn run(mut self, request: Request) -> BoxFuture<Response> {
+        let app = self.app;
+        loop {
+            if let Some(layer) = app.scope(self.scope).and_then(|scope| scope.layers.get(self.layer)) {
+                self.layer += 1;
+                return layer.call(request, self);
+            }
+            if self.scope == self.leaf {
+                return app.answer(self.endpoint, request);
+            }
+            self.scope = app.step(self.scope, self.leaf);
+            self.layer = 0;
+        }
+    }
+}
+
+/// Sets how many bytes of a body may be read into memory, for a router or, by nesting, a route.
+///
+/// The default is 2 MiB ([`limits::BODY`](crate::limits::BODY)). More is answered with 413 and not read. Streams
+/// ([`Request::body`]) have no limit but their reader's.
+///
+/// ```
+/// use tabi::{BodyLimit, Request, Result, Router};
+///
+/// async fn upload(mut req: Request) -> Result<String> {
+///     Ok(tabi::decimal(req.bytes().await?.len() as u64))
+/// }
+///
+/// let router = Router::new().merge(Router::new().with(BodyLimit(10)).post("/small", upload)).post("/large", upload);
+/// # let client = tabi::testing::Client::new(router);
+/// # assert_eq!(client.post("/small").body("12345678901").send().status().code(), 413);
+/// # assert_eq!(client.post("/large").body("12345678901").send().text(), "11");
+/// ```
+pub struct BodyLimit(pub usize);
+
+impl Middleware for BodyLimit {
+    fn call(&'static self, mut request: Request, next: Next) -> BoxFuture<Response> {
+        request.set_body_limit(self.0);
+        next.run(request)
+    }
+}
+
+/// Middleware on the heap, as a router keeps it.
+pub(crate) type BoxMiddleware = Box<dyn Middleware>;

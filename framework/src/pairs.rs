@@ -1,0 +1,99 @@
+//! `Pairs`: `a=b&c=d`, as query strings and forms have it (WHATWG URL, application/x-www-form-urlencoded).
+
+use crate::percent;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The names and values of a query string or a form, decoded, in their order.
+///
+/// `+` is a space; a malformed escape stays as it is, and bytes that are no UTF-8 become U+FFFD: the standard knows
+/// no errors here. A name without `=` has an empty value.
+#[derive(Clone)]
+pub struct Pairs<'a>(&'a [u8]);
+
+impl<'a> Pairs<'a> {
+    /// Reads pairs from text.
+    pub fn new(text: &'a str) -> Pairs<'a> {
+        Pairs::from_bytes(text.as_bytes())
+    }
+
+    /// Reads pairs from bytes.
+    pub fn from_bytes(bytes: &'a [u8]) -> Pairs<'a> {
+        Pairs(bytes)
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (Cow<'a, str>, Cow<'a, str>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.0.is_empty() {
+                return None;
+            }
+            let (pair, rest) = split(self.0, b'&');
+            self.0 = rest;
+            if !pair.is_empty() {
+                let (name, value) = split(pair, b'=');
+                return Some((decode(name), decode(value)));
+            }
+        }
+    }
+}
+
+/// Splits at the first such byte; without one, all is before it.
+fn split(bytes: &[u8], at: u8) -> (&[u8], &[u8]) {
+    let mut parts = bytes.splitn(2, |byte| *byte == at);
+    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    if !bytes.iter().any(|byte| matches!(byte, b'%' | b'+')) {
+        return String::from_utf8_lossy(bytes);
+    }
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'+' => decoded.push(b' '),
+            b'%' => match percent::escape(rest) {
+                Some((value, tail)) => {
+                    decoded.push(value);
+                    rest = tail;
+                }
+                None => decoded.push(b'%'),
+            },
+            other => decoded.push(*other),
+        }
+    }
+    Cow::Owned(match String::from_utf8_lossy(&decoded) {
+        Cow::Borrowed(text) => String::from(text),
+        Cow::Owned(text) => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let pairs: Vec<_> = Pairs::new(text).collect();
+        let pairs: Vec<_> = pairs.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(pairs, expected, "{text}");
+    }
+
+    #[test]
+    fn pairs() {
+        check("", &[]);
+        check("a=1&b=2", &[("a", "1"), ("b", "2")]);
+        check("a&=b&&c=", &[("a", ""), ("", "b"), ("c", "")]);
+        check("a=b=c", &[("a", "b=c")]);
+        check("a+b=%20%2B", &[("a b", " +")]);
+        check("a=%zz%4", &[("a", "%zz%4")]);
+        check("a=%ff", &[("a", "\u{fffd}")]);
+        check("%E2%82%AC=\u{20ac}", &[("\u{20ac}", "\u{20ac}")]);
+    }
+}

@@ -1,0 +1,265 @@
+//! `Response`: what goes back, and `IntoResponse`, what can become one.
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::headers::Headers;
+use crate::status::Status;
+use crate::text::decimal;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A response: status, header fields and body.
+#[derive(Default)]
+pub struct Response {
+    status: Status,
+    headers: Headers,
+    body: Body,
+    error: Option<Error>,
+}
+
+impl Default for Status {
+    fn default() -> Status {
+        Status::OK
+    }
+}
+
+impl Response {
+    /// Returns a 200 with this body and no header fields.
+    pub fn new(body: impl Into<Body>) -> Response {
+        Response { body: body.into(), ..Response::default() }
+    }
+
+    /// Returns a 200 with a body of this content type.
+    pub fn content(content_type: &str, body: impl Into<Body>) -> Response {
+        Response::new(body).with_header("content-type", content_type)
+    }
+
+    /// Returns a 200 with plain text.
+    pub fn text(text: impl Into<Body>) -> Response {
+        Response::content("text/plain; charset=utf-8", text)
+    }
+
+    /// Returns a 200 with an HTML page.
+    pub fn html(html: impl Into<Body>) -> Response {
+        Response::content("text/html; charset=utf-8", html)
+    }
+
+    /// Returns a 303: look there, with GET (RFC 9110, section 15.4.4). The usual answer to a form.
+    pub fn redirect(location: &str) -> Response {
+        Status::SEE_OTHER.into_response().with_header("location", location)
+    }
+
+    /// Returns a 307: ask there, this time, with the same method and body.
+    pub fn redirect_temporary(location: &str) -> Response {
+        Status::TEMPORARY_REDIRECT.into_response().with_header("location", location)
+    }
+
+    /// Returns a 308: ask there, from now on, with the same method and body.
+    pub fn redirect_permanent(location: &str) -> Response {
+        Status::PERMANENT_REDIRECT.into_response().with_header("location", location)
+    }
+
+    /// Returns it with another status.
+    #[must_use]
+    pub fn with_status(mut self, status: Status) -> Response {
+        self.status = status;
+        self
+    }
+
+    /// Returns it with a header field that replaces those of the same name.
+    ///
+    /// A name that is no token, or a value with a control character such as CR or LF, makes it a 500 with the reason
+    /// in the log: such a field could split the message.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Response {
+        match self.headers.insert(name, value) {
+            Ok(()) => self,
+            Err(error) => error.into_response(),
+        }
+    }
+
+    /// Returns it with one more header field. As [`Response::with_header`] otherwise.
+    #[must_use]
+    pub fn with_appended(mut self, name: &str, value: &str) -> Response {
+        match self.headers.append(name, value) {
+            Ok(()) => self,
+            Err(error) => error.into_response(),
+        }
+    }
+
+    /// Returns it with another body.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<Body>) -> Response {
+        self.body = body.into();
+        self
+    }
+
+    /// Returns the status.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Returns the header fields.
+    pub fn headers(&self) -> &Headers {
+        &self.headers
+    }
+
+    /// Returns the header fields, to change them.
+    pub fn headers_mut(&mut self) -> &mut Headers {
+        &mut self.headers
+    }
+
+    /// Returns the first value of a header field.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)
+    }
+
+    /// Returns the body.
+    pub fn body(&mut self) -> &mut Body {
+        &mut self.body
+    }
+
+    /// Returns the error that it was made from, for middleware that renders errors or counts them.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.as_ref()
+    }
+
+    /// Makes it ready for the wire, whatever a handler did: see the comments.
+    pub(crate) fn finished(mut self, head: bool) -> Response {
+        if let Some(cause) = self.error.as_ref().and_then(Error::source_text) {
+            crate::wasi::log(&cause);
+        }
+        if self.status.is_informational() {
+            // RFC 9110, section 15.2: an interim status is no answer.
+            crate::wasi::log("a handler answered with an interim status (1xx)");
+            self = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").into_response();
+        }
+        // These are between the server and its neighbour; runtimes refuse them (RFC 9110, section 7.6.1).
+        self.headers.retain(|name| !is_hop_by_hop(name));
+        if !self.headers.contains("x-content-type-options") {
+            let _ = self.headers.append("x-content-type-options", "nosniff");
+        }
+        if self.status.is_bodiless() {
+            self.body = Body::empty();
+            if self.status != Status::NOT_MODIFIED {
+                // RFC 9110, section 8.6: no Content-Length with 1xx or 204; with 304 it may tell the length of a 200.
+                self.headers.remove("content-length");
+            }
+        } else if let Some(length) = self.body.len()
+            && !(head && length == 0 && self.headers.contains("content-length"))
+        {
+            let _ = self.headers.insert("content-length", decimal(length));
+        }
+        if head {
+            self.body = Body::empty();
+        }
+        self
+    }
+
+    pub(crate) fn into_parts(self) -> (Status, Headers, Body) {
+        (self.status, self.headers, self.body)
+    }
+}
+
+/// Tells whether a field is about one connection only, lower-case names as [`Headers`] has them.
+fn is_hop_by_hop(name: &str) -> bool {
+    matches!(
+        name,
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+            | "http2-settings"
+            | "host"
+    )
+}
+
+/// What a handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a handler can't return `{Self}`",
+    label = "this is no response",
+    note = "return text, bytes, a `Status`, a `Response`, or a `Result` of these; for JSON, `Response::json(&value)`"
+)]
+pub trait IntoResponse {
+    /// Makes a response of it.
+    fn into_response(self) -> Response;
+}
+
+impl IntoResponse for Response {
+    fn into_response(self) -> Response {
+        self
+    }
+}
+
+impl IntoResponse for Status {
+    fn into_response(self) -> Response {
+        Response::default().with_status(self)
+    }
+}
+
+/// Nothing is 204.
+impl IntoResponse for () {
+    fn into_response(self) -> Response {
+        Status::NO_CONTENT.into_response()
+    }
+}
+
+impl IntoResponse for &'static str {
+    fn into_response(self) -> Response {
+        Response::text(self)
+    }
+}
+
+impl IntoResponse for String {
+    fn into_response(self) -> Response {
+        Response::text(self)
+    }
+}
+
+impl IntoResponse for Cow<'static, str> {
+    fn into_response(self) -> Response {
+        match self {
+            Cow::Borrowed(text) => Response::text(text),
+            Cow::Owned(text) => Response::text(text),
+        }
+    }
+}
+
+impl IntoResponse for Vec<u8> {
+    fn into_response(self) -> Response {
+        Response::content("application/octet-stream", self)
+    }
+}
+
+impl IntoResponse for &'static [u8] {
+    fn into_response(self) -> Response {
+        Response::content("application/octet-stream", self)
+    }
+}
+
+/// A plain text with the message; the cause stays with the response for middleware and the log.
+impl IntoResponse for Error {
+    fn into_response(mut self) -> Response {
+        let headers = self.take_headers();
+        let mut response = Response::text(String::from(self.message())).with_status(self.status());
+        for (name, value) in headers.iter() {
+            let _ = response.headers.append(name, value);
+        }
+        response.error = Some(self);
+        response
+    }
+}
+
+impl<T: IntoResponse, E: Into<Error>> IntoResponse for Result<T, E> {
+    fn into_response(self) -> Response {
+        match self {
+            Ok(value) => value.into_response(),
+            Err(error) => error.into().into_response(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `Sender`: a body written by a piece of code that waits for the reader.
+
+use crate::body::{Body, Stream};
+use crate::error::Result;
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::future::{Future, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+/// Where the code behind [`Body::stream`] sends its chunks.
+pub struct Sender(Rc<Slot>);
+
+/// Room for one chunk: what is sent waits here until the reader takes it.
+type Slot = Cell<Option<Vec<u8>>>;
+
+struct Writer {
+    code: Option<Pin<Box<dyn Future<Output = Result<()>>>>>,
+    slot: Rc<Slot>,
+}
+
+impl Body {
+    /// Returns a body that the given code writes, chunk by chunk, while it is being read.
+    ///
+    /// The code runs no further than the reader: [`Sender::send`] waits until the chunk before was taken. When the
+    /// reader goes away, the code is dropped where it waits. An error breaks the body off, so that it never looks
+    /// complete to the client, and goes to the log.
+    ///
+    /// ```
+    /// use tabi::{Body, Request, Response};
+    ///
+    /// async fn count(_: Request) -> Response {
+    ///     Response::new(Body::stream(async |mut out| {
+    ///         for number in 0..3 {
+    ///             out.send(tabi::decimal(number)).await;
+    ///         }
+    ///         Ok(())
+    ///     }))
+    /// }
+    /// # let router = tabi::Router::new().get("/", count);
+    /// # assert_eq!(tabi::testing::Client::new(router).get("/").send().text(), "012");
+    /// ```
+    pub fn stream<F, C>(code: C) -> Body
+    where
+        C: FnOnce(Sender) -> F,
+        F: Future<Output = Result<()>> + 'static,
+    {
+        let slot = Rc::new(Slot::new(None));
+        let code = Some(Box::pin(code(Sender(slot.clone()))) as Pin<Box<dyn Future<Output = Result<()>>>>);
+        Body::from_stream(Writer { code, slot })
+    }
+}
+
+impl Sender {
+    /// Sends a chunk; returns once there is room for it.
+    pub async fn send(&mut self, chunk: impl Into<Vec<u8>>) {
+        let mut chunk = Some(chunk.into());
+        poll_fn(|_| self.poll_send(&mut chunk)).await
+    }
+
+    fn poll_send(&mut self, chunk: &mut Option<Vec<u8>>) -> Poll<()> {
+        // No waker is kept: this code is polled by the reader, each time that it wants a chunk.
+        match self.0.take() {
+            None => {
+                self.0.set(chunk.take());
+                Poll::Ready(())
+            }
+            waiting => {
+                self.0.set(waiting);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Stream for Writer {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
+        if let Some(chunk) = self.slot.take() {
+            return Poll::Ready(Some(Ok(chunk)));
+        }
+        let Some(code) = &mut self.code else { return Poll::Ready(None) };
+        if let Poll::Ready(end) = code.as_mut().poll(cx) {
+            self.code = None;
+            if let Err(error) = end {
+                return Poll::Ready(Some(Err(error)));
+            }
+        }
+        match self.slot.take() {
+            Some(chunk) => Poll::Ready(Some(Ok(chunk))),
+            None if self.code.is_none() => Poll::Ready(None),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The one room that touches the runtime: all bindings, resources and `unsafe` are here.
+//!
+//! Nothing in it decides anything about HTTP; nothing outside of it names a binding.
+
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+mod executor;
+#[cfg(all(target_family = "wasm", feature = "std", not(feature = "environment")))]
+mod libc;
+#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+mod native;
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+pub mod p2;
+#[cfg(all(target_family = "wasm", feature = "runtime", not(feature = "std")))]
+mod runtime;
+
+#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+pub(crate) use native::{Head, fail, log};
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+pub(crate) use p2::{Head, fail, log};
+
+/// Exports an app as a component, where there is a component to be: natively it does nothing.
+///
+/// Takes the path of a function that returns a [`Router`](crate::Router). The function runs once per instance.
+///
+/// ```
+/// # use tabi::Router;
+/// pub fn router() -> Router {
+///     Router::new().get("/", async |_| "hello")
+/// }
+///
+/// tabi::serve!(router);
+/// ```
+#[macro_export]
+macro_rules! serve {
+    ($router:path) => {
+        $crate::__serve_p2!($router);
+    };
+}
+
+/// Without the feature, or natively, there is nothing to export.
+#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serve_p2 {
+    ($router:path) => {};
+}

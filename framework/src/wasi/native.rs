@@ -1,0 +1,41 @@
+//! The twin of the runtime for tests: what a runtime would know is given.
+
+use crate::headers::Headers;
+use alloc::string::String;
+
+/// The head of a request that did not come over the wire.
+#[derive(Default)]
+pub(crate) struct Head {
+    pub(crate) headers: Headers,
+    pub(crate) authority: Option<String>,
+}
+
+impl Head {
+    pub(crate) fn headers(&self) -> Headers {
+        self.headers.clone()
+    }
+
+    pub(crate) fn scheme(&self) -> Option<String> {
+        Some(String::from("http"))
+    }
+
+    pub(crate) fn authority(&self) -> Option<String> {
+        self.authority.clone()
+    }
+}
+
+/// Ends the program with a message.
+#[cold]
+#[track_caller]
+#[allow(clippy::panic, reason = "a mistake in building the app is to be found by the test that builds it")]
+pub(crate) fn fail(message: &str) -> ! {
+    panic!("{message}")
+}
+
+/// Writes a line to the log.
+pub(crate) fn log(line: &str) {
+    #[cfg(feature = "std")]
+    std::eprintln!("{line}");
+    #[cfg(not(feature = "std"))]
+    let _ = line;
+}
