@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::sysroot::{MARKER, is_whole};
 use crate::{Error, TARGET, Toolchain, build_std, debian, rustup};
 
-/// How the folders are called in which a library is put together before it gets its name.
+/// How the folders are called in which a library is made before it gets its name.
 const STAGING: &str = ".tabi-staging-";
 
 /// How often somebody who waits for another installation hears of it.
@@ -39,12 +39,12 @@ fn install_locked(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Resu
 
 /// The second way, in a folder that is removed whatever happens.
 fn from_source(toolchain: &Toolchain, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
-    let work = WorkDir::new().map_err(|error| format!("no folder to work in: {error}"))?;
+    let work = WorkDir::new(&toolchain.rustlib()).map_err(|error| format!("no folder to work in: {error}"))?;
     let started = Instant::now();
     let parts = debian::parts(toolchain, &work.0, progress)?;
     let archives = build_std::compile(toolchain, &parts, &work.0, progress)?;
     progress(&format!("copying it into {}", toolchain.target_dir().display()));
-    let staging = toolchain.rustlib().join(format!("{STAGING}{}", std::process::id()));
+    let staging = work.0.join("whole");
     let copied =
         stage(toolchain, &parts, &archives, &staging).and_then(|()| put_in_place(&staging, &toolchain.target_dir()));
     copied.map_err(|error| format!("{}: {error}", toolchain.rustlib().display()))?;
@@ -75,7 +75,7 @@ fn stage(toolchain: &Toolchain, parts: &debian::Parts, archives: &[PathBuf], sta
     fs::write(staging.join(MARKER), marker)
 }
 
-/// Gives a complete folder its name: a process that is killed before leaves only a staging folder.
+/// Gives a complete folder its name: a process that is killed before leaves only its work folder.
 fn put_in_place(staging: &Path, target: &Path) -> io::Result<()> {
     if !is_whole(staging) {
         return Err(io::Error::other("the built library lacks files"));
@@ -97,7 +97,7 @@ fn copy_into(file: &Path, folder: &Path) -> io::Result<()> {
 fn clear_staging(rustlib: &Path) {
     let entries = fs::read_dir(rustlib).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(STAGING)) {
-        // What cannot be removed is in nobody's way: the next staging folder has another name.
+        // What cannot be removed is in nobody's way: the next folder has another name.
         let _ = fs::remove_dir_all(entry.path());
     }
 }
@@ -154,16 +154,13 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// A folder of this process alone, gone with the value.
+/// A folder of this process alone, gone with the value. It lies in the toolchain, where it can be
+/// moved from in one step, and where the next process finds what a killed one has left.
 struct WorkDir(PathBuf);
 
 impl WorkDir {
-    fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("tabi-toolchain-{}", std::process::id()));
-        // `create_dir` refuses a folder that somebody else laid out in a shared place.
-        if path.exists() {
-            fs::remove_dir_all(&path)?;
-        }
+    fn new(rustlib: &Path) -> io::Result<Self> {
+        let path = rustlib.join(format!("{STAGING}{}", std::process::id()));
         fs::create_dir(&path)?;
         Ok(Self(path))
     }
@@ -171,7 +168,7 @@ impl WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        // It is in the folder for such things: what stays there is removed with the others.
+        // What cannot be removed now is removed by the next process that installs something.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -49,6 +49,7 @@ fn clear_leftovers(toolchain: &Toolchain, name: &str, progress: &mut dyn FnMut(&
     let components = fs::read_to_string(toolchain.rustlib().join("components")).unwrap_or_default();
     let component = format!("rust-std-{TARGET}");
     if components.lines().any(|line| line == component) {
+        fill_gaps(toolchain).map_err(|error| format!("{}: {error}", target.display()))?;
         let what = format!("removing what is left of {TARGET}: rustup installed it, but files are missing");
         let mut command = rustup(toolchain);
         command.args(["target", "remove", TARGET, "--toolchain", name]);
@@ -58,6 +59,22 @@ fn clear_leftovers(toolchain: &Toolchain, name: &str, progress: &mut dyn FnMut(&
     if target.exists() {
         progress(&format!("removing {}: it is incomplete or of another compiler", target.display()));
         fs::remove_dir_all(&target).map_err(|error| format!("{}: {error}", target.display()))?;
+    }
+    Ok(())
+}
+
+/// Puts an empty file wherever one is missing that rustup has on its list: it removes nothing
+/// unless all of them are there.
+fn fill_gaps(toolchain: &Toolchain) -> std::io::Result<()> {
+    let list = toolchain.rustlib().join(format!("manifest-rust-std-{TARGET}"));
+    let list = fs::read_to_string(list).unwrap_or_default();
+    let own = format!("lib/rustlib/{TARGET}/");
+    for name in list.lines().filter_map(|line| line.strip_prefix("file:")) {
+        let path = toolchain.sysroot.join(name);
+        if name.starts_with(&own) && !name.contains("..") && !path.exists() {
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(path, "")?;
+        }
     }
     Ok(())
 }
@@ -117,5 +134,28 @@ mod tests {
         check("elsewhere/rust/build", None);
         check("home/toolchains/stable/nested", None);
         check("home/toolchains", None);
+    }
+
+    #[test]
+    fn fills_only_gaps_of_the_target() {
+        let scratch = Scratch::new("gaps");
+        let toolchain = scratch.toolchain("1.95.0", "598");
+        let own = "lib/rustlib/wasm32-wasip2/lib";
+        let names = [
+            &format!("{own}/self-contained/libc.a"),
+            &format!("{own}/kept"),
+            "bin/rustc",
+            &format!("{own}/../../../x"),
+        ];
+        let list: String = names.iter().map(|name| format!("file:{name}\n")).collect();
+        fs::write(toolchain.rustlib().join("manifest-rust-std-wasm32-wasip2"), list).unwrap();
+        fs::create_dir_all(scratch.path().join(own)).unwrap();
+        fs::write(scratch.path().join(own).join("kept"), "old").unwrap();
+        fill_gaps(&toolchain).unwrap();
+        let texts = names.map(|name| fs::read_to_string(scratch.path().join(name)).ok());
+        assert_eq!(texts, [Some(String::new()), Some("old".to_owned()), None, None]);
+        // Without a list there is nothing to do, and nothing fails.
+        fs::remove_file(toolchain.rustlib().join("manifest-rust-std-wasm32-wasip2")).unwrap();
+        fill_gaps(&toolchain).unwrap();
     }
 }

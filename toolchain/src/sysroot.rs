@@ -78,20 +78,20 @@ impl Toolchain {
     }
 }
 
-/// Whether `target` holds a standard library with its C library: what is copied last is asked first.
+/// Whether `target` holds a standard library with its C library. Empty files count for nothing: an
+/// interrupted repair may leave some.
 pub(crate) fn is_whole(target: &Path) -> bool {
     let lib = target.join("lib");
-    lib.join("self-contained").join("libc.a").is_file()
-        && ["libstd-", "libcore-"].iter().all(|name| has_rlib(&lib, name))
+    let has_libc = fs::metadata(lib.join("self-contained").join("libc.a")).is_ok_and(|file| file.len() > 0);
+    has_libc && ["libstd-", "libcore-"].iter().all(|name| has_rlib(&lib, name))
 }
 
 fn has_rlib(lib: &Path, prefix: &str) -> bool {
-    let Ok(entries) = fs::read_dir(lib) else {
-        return false;
-    };
+    let Ok(entries) = fs::read_dir(lib) else { return false };
     entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        name.to_string_lossy().strip_prefix(prefix).is_some_and(|rest| rest.ends_with(".rlib"))
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let fits = name.starts_with(prefix) && name.ends_with(".rlib");
+        fits && entry.metadata().is_ok_and(|file| file.len() > 0)
     })
 }
 
@@ -158,12 +158,13 @@ mod tests {
         let scratch = Scratch::new("whole");
         let target = scratch.path().join("lib/rustlib").join(TARGET);
         let toolchain = scratch.toolchain("1.95.0", "598");
-        let steps: [(&str, &str, bool); 7] = [
-            ("lib/libcore-1f.rlib", "", false),
-            ("lib/libstd-1f.rmeta", "", false),
-            ("lib/libstd_detect-1f.rlib", "", false),
-            ("lib/self-contained/libc.a", "", false),
-            ("lib/libstd-1f.rlib", "", true),
+        let steps: [(&str, &str, bool); 8] = [
+            ("lib/libcore-1f.rlib", "x", false),
+            ("lib/libstd-1f.rmeta", "x", false),
+            ("lib/libstd_detect-1f.rlib", "x", false),
+            ("lib/self-contained/libc.a", "x", false),
+            ("lib/libstd-1f.rlib", "", false),
+            ("lib/libstd-1f.rlib", "x", true),
             (MARKER, "made by hand\nrustc 1.95.0 (598)\n", true),
             (MARKER, "made by hand\nrustc 1.94.0 (123)\n", false),
         ];

@@ -26,8 +26,9 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<_> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     let shown = words.join(" ");
-    let folder = command.get_current_dir().and_then(|dir| dir.file_name());
-    say(&format!("[{}] $ {shown}", folder.unwrap_or_default().display()));
+    let folder = command.get_current_dir().and_then(|dir| dir.strip_prefix(crate::root()).ok());
+    let folder = folder.map(|dir| dir.display().to_string()).unwrap_or_default();
+    say(&format!("{folder}$ {shown}"));
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{shown}` ended with {status}")),

@@ -12,7 +12,7 @@ use tabi_toolchain::{TARGET, Toolchain};
 use crate::run::{Steps, run, text};
 use crate::{apps, root, say};
 
-const MANIFEST: &str = "[package]\nname = \"trial\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n\n\
+const MANIFEST: &str = "[package]\nname = \"trial_NAME\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\ncrate-type = [\"cdylib\"]\n\n\
                         [profile.dev]\npanic = \"abort\"\n\n[profile.release]\nlto = true\nopt-level = \"s\"\npanic = \"abort\"\n\n[workspace]\n";
 const STD: &str = "#[unsafe(no_mangle)]\npub extern \"C\" fn greet() {\n    for (name, value) in std::env::vars() {\n        println!(\"{name:?}={value}\");\n    }\n}\n";
 const NO_STD: &str = "#![no_std]\n#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! {\n    loop {}\n}\n\
@@ -68,12 +68,12 @@ impl Trial {
 
     fn by_rustup(&self) -> Result<(), String> {
         self.install_twice_at_once()?;
-        if self.target().join("made-by-tabi.txt").exists() {
-            return Err("rustup's server cannot be reached: the other way was taken".to_owned());
-        }
         say("taking a file away from what rustup installed");
         fs::remove_file(self.target().join("lib/self-contained/libc.a")).map_err(text)?;
         run(&mut self.ensure())?;
+        if self.target().join("made-by-tabi.txt").exists() {
+            return Err("rustup's server cannot be reached: the other way was taken".to_owned());
+        }
         self.build_crates()
     }
 
@@ -122,7 +122,7 @@ impl Trial {
         for (name, source) in [("std", STD), ("no_std", NO_STD)] {
             let folder = self.home.join("crates").join(name);
             fs::create_dir_all(folder.join("src")).map_err(text)?;
-            fs::write(folder.join("Cargo.toml"), MANIFEST).map_err(text)?;
+            fs::write(folder.join("Cargo.toml"), MANIFEST.replace("NAME", name)).map_err(text)?;
             fs::write(folder.join("src/lib.rs"), source).map_err(text)?;
             folders.push(folder);
         }
