@@ -132,7 +132,8 @@ impl Watch {
             return;
         }
         self.last_beat = Instant::now();
-        let last = output.errors.last().map_or(step.what, |line| line.trim());
+        // Cargo adds the folder of each crate in brackets: nobody waits for that.
+        let last = output.errors.last().map_or(step.what, |line| line.split(" (/").next().unwrap_or(line).trim());
         progress(&format!("  {} s: {last}", self.started.elapsed().as_secs()));
     }
 }
