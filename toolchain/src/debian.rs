@@ -103,6 +103,9 @@ impl Apt<'_> {
         release: &str,
         progress: &mut dyn FnMut(&str),
     ) -> Result<(PathBuf, Vec<String>), String> {
+        if self.command("apt-get").arg("--version").output().is_err() {
+            return Err("`apt-get` is not installed: this is no Debian machine".to_owned());
+        }
         let archives = sources::configured(Path::new("/etc/apt"));
         if archives.is_empty() {
             return Err("this machine has no apt source of Debian's main archive".to_owned());

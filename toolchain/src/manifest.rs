@@ -27,11 +27,12 @@ pub(crate) fn package(cargo: &mut Command, dir: &Path) -> Result<Package, Error>
     if !manifest.is_file() {
         return Err(Error::new(format!("{} has no Cargo.toml: is it the folder of a crate?", dir.display())));
     }
-    cargo.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(&manifest);
+    // In the folder itself, where a `rust-toolchain.toml` counts.
+    cargo.current_dir(dir).args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path", "Cargo.toml"]);
     let output = cargo.output().map_err(|error| Error::new(no_cargo(&error)))?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
-        return Err(Error::new(format!("cargo cannot read {}:\n{}", manifest.display(), reason.trim())));
+        return Err(Error::new(format!("cargo cannot make use of {}:\n{}", manifest.display(), reason.trim())));
     }
     let metadata: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| Error::new(format!("`cargo metadata` answered something else than JSON: {error}")))?;
