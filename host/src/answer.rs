@@ -1,0 +1,43 @@
+//! Answers that the host itself gives: short, plain, and without a word of the guest.
+
+use crate::access_log::Exchange;
+use crate::body::ResponseBody;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::{Response, StatusCode, Version};
+
+/// Says that something went wrong, with the id that the log has it under.
+pub(crate) fn error(status: StatusCode, mut exchange: Exchange) -> Response<ResponseBody> {
+    exchange.status(status.as_u16());
+    let id = format!("{:016x}", exchange.id());
+    let reason = status.canonical_reason().unwrap_or("Error");
+    let text = format!("{} {reason}\nrequest id: {id}\n", status.as_u16());
+    let mut response = Response::new(ResponseBody::full(text, exchange));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::try_from(id) {
+        headers.insert("x-request-id", id);
+    }
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+/// Ends an HTTP/1 connection after this response.
+pub(crate) fn close(response: &mut Response<ResponseBody>, version: Version) {
+    if version < Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+/// Answers `OPTIONS *`, which is about the server and not about any resource (RFC 9110 9.3.7).
+pub(crate) fn options(mut exchange: Exchange) -> Response<ResponseBody> {
+    exchange.status(204);
+    let mut response = Response::new(ResponseBody::full("", exchange));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let all = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE");
+    response.headers_mut().insert(ALLOW, all);
+    response
+}

@@ -1,0 +1,268 @@
+//! Bodies on their way in and out, each with its limits.
+
+use crate::Limits;
+use crate::access_log::Exchange;
+use crate::dispatch::{AnswerBody, Failure};
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use tokio::time::Sleep;
+use wasmtime_wasi_http::Error;
+
+/// What went wrong with a request body, for the answer that follows.
+#[derive(Clone, Default)]
+pub(crate) struct BodyFault(Option<Arc<AtomicU8>>);
+
+const TOO_LARGE: u8 = 1;
+const TOO_SLOW: u8 = 2;
+
+impl BodyFault {
+    /// The status that explains it, when something went wrong.
+    pub(crate) fn status(&self) -> Option<(hyper::StatusCode, &'static str)> {
+        match self.0.as_ref()?.load(Relaxed) {
+            TOO_LARGE => {
+                Some((hyper::StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large"))
+            }
+            TOO_SLOW => Some((hyper::StatusCode::REQUEST_TIMEOUT, "the request body stalled")),
+            _ => None,
+        }
+    }
+}
+
+/// A request body that ends with an error when it is too large or too slow.
+pub(crate) struct RequestBody {
+    inner: hyper::body::Incoming,
+    limits: Arc<Limits>,
+    left: u64,
+    sleep: Option<Pin<Box<Sleep>>>,
+    fault: BodyFault,
+}
+
+impl RequestBody {
+    pub(crate) fn new(inner: hyper::body::Incoming, limits: &Arc<Limits>) -> Self {
+        let fault = if inner.is_end_stream() { None } else { Some(Arc::default()) };
+        let (limits, left) = (limits.clone(), limits.body_bytes);
+        Self { inner, limits, left, sleep: None, fault: BodyFault(fault) }
+    }
+
+    /// A view of what may go wrong later.
+    pub(crate) fn fault(&self) -> BodyFault {
+        self.fault.clone()
+    }
+
+    fn fail(&self, fault: u8) {
+        if let Some(shared) = &self.fault.0 {
+            shared.store(fault, Relaxed);
+        }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let frame = match Pin::new(&mut self.inner).poll_frame(cx) {
+            Poll::Ready(frame) => frame,
+            Poll::Pending => {
+                let limit = self.limits.body_timeout;
+                let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                ready!(sleep.as_mut().poll(cx));
+                self.fail(TOO_SLOW);
+                return Poll::Ready(Some(Err(Error::ConnectionReadTimeout)));
+            }
+        };
+        self.sleep = None;
+        match frame {
+            None => Poll::Ready(None),
+            Some(Err(error)) => Poll::Ready(Some(Err(error.into()))),
+            Some(Ok(frame)) => {
+                let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+                if length > self.left {
+                    self.left = 0;
+                    self.fail(TOO_LARGE);
+                    let limit = self.limits.body_bytes;
+                    return Poll::Ready(Some(Err(Error::HttpRequestBodySize(Some(limit)))));
+                }
+                self.left -= length;
+                Poll::Ready(Some(Ok(frame)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// A response body: from the host, or from a guest that may still be running.
+pub(crate) struct ResponseBody {
+    kind: Kind,
+    exchange: Exchange,
+}
+
+enum Kind {
+    Full(Bytes),
+    Frames(VecDeque<Frame<Bytes>>, Option<u64>),
+    /// A running guest, and the bytes that it has promised and not yet sent.
+    Guest(Option<AnswerBody>, Option<u64>),
+}
+
+impl ResponseBody {
+    /// A body that is there as a whole.
+    pub(crate) fn full(bytes: impl Into<Bytes>, exchange: Exchange) -> Self {
+        Self { kind: Kind::Full(bytes.into()), exchange }
+    }
+
+    /// The body of a guest's answer.
+    ///
+    /// `promised` is the content-length in the head, which a running guest is held to.
+    pub(crate) fn guest(body: AnswerBody, promised: Option<u64>, exchange: Exchange) -> Self {
+        let kind = match body {
+            AnswerBody::Whole(mut frames) if frames.len() <= 1 => match frames.pop_front() {
+                None => Kind::Full(Bytes::new()),
+                Some(frame) => match frame.into_data() {
+                    Ok(data) => Kind::Full(data),
+                    Err(trailers) => Kind::Frames(VecDeque::from([trailers]), None),
+                },
+            },
+            AnswerBody::Whole(frames) => {
+                let length = length_of(&frames);
+                Kind::Frames(frames, length)
+            }
+            running => Kind::Guest(Some(running), promised),
+        };
+        Self { kind, exchange }
+    }
+
+    /// The length, when it is known and no trailers follow.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Full(bytes) => Some(bytes.len() as u64),
+            Kind::Frames(_, length) => *length,
+            Kind::Guest(_, promised) => *promised,
+        }
+    }
+}
+
+/// Holds a guest to its content-length: neither more bytes nor fewer.
+fn keep_promise(
+    promised: &mut Option<u64>,
+    frame: Option<Result<Frame<Bytes>, Failure>>,
+) -> Option<Result<Frame<Bytes>, Failure>> {
+    let Some(left) = promised else { return frame };
+    match &frame {
+        Some(Ok(data)) => {
+            let length = data.data_ref().map_or(0, Bytes::len) as u64;
+            if length > *left {
+                return Some(Err(Failure::Invalid("more bytes than its content-length".into())));
+            }
+            *left -= length;
+            frame
+        }
+        None if *left > 0 => {
+            Some(Err(Failure::Invalid("fewer bytes than its content-length".into())))
+        }
+        _ => frame,
+    }
+}
+
+/// The bytes of all frames, unless trailers are among them.
+fn length_of(frames: &VecDeque<Frame<Bytes>>) -> Option<u64> {
+    frames.iter().map(|frame| Some(frame.data_ref()?.len() as u64)).sum()
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let this = &mut *self;
+        let frame = match &mut this.kind {
+            Kind::Full(bytes) if bytes.is_empty() => None,
+            Kind::Full(bytes) => Some(Ok(Frame::data(std::mem::take(bytes)))),
+            Kind::Frames(frames, length) => {
+                let frame = frames.pop_front();
+                *length = length_of(frames);
+                frame.map(Ok)
+            }
+            Kind::Guest(None, _) | Kind::Guest(Some(AnswerBody::Whole(_)), _) => None,
+            Kind::Guest(Some(AnswerBody::P2(stream)), promised) => {
+                keep_promise(promised, ready!(stream.poll_frame(cx)))
+            }
+            Kind::Guest(Some(AnswerBody::P3(stream)), promised) => {
+                keep_promise(promised, ready!(stream.poll_frame(cx)))
+            }
+        };
+        match frame {
+            Some(Ok(frame)) => {
+                this.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Some(Err(failure)) => {
+                this.exchange.cut(&failure);
+                this.kind = Kind::Guest(None, None);
+                Poll::Ready(Some(Err(Cut(failure))))
+            }
+            None => {
+                this.exchange.complete();
+                if let Kind::Guest(body, _) = &mut this.kind
+                    && let Some(AnswerBody::P2(stream)) = body.take()
+                {
+                    stream.linger();
+                }
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.kind {
+            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Frames(frames, _) => frames.is_empty(),
+            Kind::Guest(body, promised) => body.is_none() || *promised == Some(0),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.length() {
+            Some(length) => SizeHint::with_exact(length),
+            None => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        // The last frame of a known length is not followed by a question for more.
+        if self.is_end_stream() {
+            self.exchange.complete();
+        }
+    }
+}
+
+/// A body that ends too early. The connection is cut, so that nobody takes it for complete.
+#[derive(Debug)]
+pub(crate) struct Cut(Failure);
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.reason())
+    }
+}
+
+impl std::error::Error for Cut {}

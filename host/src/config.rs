@@ -1,0 +1,186 @@
+//! What the operator may choose, with its default and the reason for it.
+//!
+//! Every limit is on by default; `docs/limits.md` is the same table for people.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// Everything a [`Host`](crate::Host) needs to know besides the component.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen. Port 0 asks the system for a free one.
+    pub addr: SocketAddr,
+    /// Worker threads, each with its own runtime; one per core by default.
+    pub threads: usize,
+    /// How instances of a component are reused.
+    pub reuse: Reuse,
+    /// Sizes, counts and times.
+    pub limits: Limits,
+    /// Where compiled components are kept; `None` compiles at every start.
+    pub cache_dir: Option<PathBuf>,
+    /// Whether each answered request writes one line to the log.
+    pub access_log: AccessLog,
+}
+
+/// The form of the access log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessLog {
+    /// No line per request.
+    #[default]
+    Off,
+    /// One line for people per request.
+    Text,
+    /// One JSON object per request.
+    Json,
+}
+
+/// How many requests one instance answers before it is replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Reuse {
+    /// For `wasi:http@0.2` components. 1 keeps requests apart from each other, which the
+    /// guests of 0.2 may rely on; more is an opt-in.
+    pub requests_p2: u32,
+    /// For `wasi:http@0.3` components, whose world expects reuse.
+    pub requests_p3: u32,
+    /// Requests that a 0.3 instance works on at the same time.
+    pub concurrent_p3: u32,
+    /// How long a reusable instance may wait for its next request.
+    pub idle: Duration,
+}
+
+/// The bounds that keep one client or guest from harming the others.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request head: request line and header fields together (431).
+    pub header_bytes: usize,
+    /// Header fields in a request (431).
+    pub header_count: usize,
+    /// Bytes of a request target (414).
+    pub uri_bytes: usize,
+    /// Bytes of a request body (413).
+    pub body_bytes: u64,
+    /// From the first byte of a request head (or the connect) to its last (connection closed).
+    pub header_timeout: Duration,
+    /// How long a connection may be idle between requests (connection closed).
+    pub idle_timeout: Duration,
+    /// How long a request body may make no progress while the guest waits for it (408).
+    pub body_timeout: Duration,
+    /// How long a client may take no byte of a response (connection closed).
+    pub write_timeout: Duration,
+    /// From request head to response head (504).
+    pub request_timeout: Duration,
+    /// How long a guest may leave a begun response without a byte (connection aborted).
+    pub stream_idle_timeout: Duration,
+    /// The longest that one response may take in all (connection aborted).
+    pub stream_timeout: Duration,
+    /// How long a guest may go on after its response is complete (instance dropped).
+    pub post_return_timeout: Duration,
+    /// The processor time that one exchange may use (504, or connection aborted).
+    pub cpu_time: Duration,
+    /// How long a stopping host waits for open requests (connections aborted).
+    pub drain_timeout: Duration,
+    /// Open connections (503 and closed).
+    pub connections: usize,
+    /// Open connections of one address, loopback excepted (503 and closed).
+    pub connections_per_ip: usize,
+    /// Requests on one connection (closed after the last answer).
+    pub requests_per_connection: u64,
+    /// Requests that guests work on at the same time.
+    pub requests: usize,
+    /// Requests that wait for a free place (503 with `Retry-After`).
+    pub queue: usize,
+    /// How long a request waits for a free place (503 with `Retry-After`).
+    pub queue_timeout: Duration,
+    /// Concurrent streams on an HTTP/2 connection (stream refused).
+    pub h2_streams: u32,
+    /// Bytes in flight that an HTTP/2 stream may have towards the guest.
+    pub h2_stream_window: u32,
+    /// Bytes in flight that an HTTP/2 connection may have.
+    pub h2_connection_window: u32,
+    /// Streams reset by the client that are remembered (connection closed with GOAWAY).
+    pub h2_pending_resets: usize,
+    /// Linear memory of an instance (allocation fails in the guest).
+    pub memory: usize,
+    /// Elements of the tables of an instance (growth fails in the guest).
+    pub table_elements: usize,
+    /// WASI resources that an instance may hold (trap).
+    pub resources: usize,
+    /// Bytes that one host call may carry out of the guest (trap).
+    pub hostcall_bytes: usize,
+    /// Bytes of one `fields` resource in memory (trap).
+    pub field_bytes: usize,
+    /// Random bytes that one call may ask for (trap).
+    pub random_bytes: u64,
+    /// Bytes of one log line of a guest (cut).
+    pub log_line: usize,
+    /// Bytes that one instance may log (the rest is dropped and counted).
+    pub log_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            addr: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+            reuse: Reuse::default(),
+            limits: Limits::default(),
+            cache_dir: crate::cache::default_dir(),
+            access_log: AccessLog::Off,
+        }
+    }
+}
+
+impl Default for Reuse {
+    fn default() -> Self {
+        Self {
+            requests_p2: 1,
+            requests_p3: 4096,
+            concurrent_p3: 64,
+            idle: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let secs = Duration::from_secs;
+        Self {
+            header_bytes: 64 * KIB,
+            header_count: 100,
+            uri_bytes: 8 * KIB,
+            body_bytes: 64 * MIB as u64,
+            header_timeout: secs(10),
+            idle_timeout: secs(75),
+            body_timeout: secs(30),
+            write_timeout: secs(30),
+            request_timeout: secs(30),
+            stream_idle_timeout: secs(60),
+            stream_timeout: secs(3600),
+            post_return_timeout: secs(10),
+            cpu_time: secs(10),
+            drain_timeout: secs(30),
+            connections: 10_000,
+            connections_per_ip: 1_000,
+            requests_per_connection: 1_000_000,
+            requests: 1_000,
+            queue: 1_000,
+            queue_timeout: secs(5),
+            h2_streams: 128,
+            h2_stream_window: 256 * KIB as u32,
+            h2_connection_window: MIB as u32,
+            h2_pending_resets: 20,
+            memory: 128 * MIB,
+            table_elements: 20_000,
+            resources: 10_000,
+            hostcall_bytes: 16 * MIB,
+            field_bytes: 128 * KIB,
+            random_bytes: MIB as u64,
+            log_line: 8 * KIB,
+            log_bytes: 256 * KIB,
+        }
+    }
+}

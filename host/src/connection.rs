@@ -1,0 +1,122 @@
+//! One connection: HTTP/1 or HTTP/2, until it ends, idles too long or is asked to stop.
+
+use crate::conn::{Conn, Stop, Timed};
+use crate::server::{Guard, Worker};
+use crate::{Limits, service};
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// Serves one connection to its end.
+pub(crate) async fn run(worker: Arc<Worker>, stream: TcpStream, guard: Guard) {
+    let conn = guard.conn.clone();
+    let limits = worker.shared.limits.clone();
+    let sniffed = tokio::time::timeout(limits.header_timeout, starts_like_h2(&stream));
+    let h2 = match until_stopped(&conn, pin!(sniffed)).await {
+        Some(Ok(Ok(h2))) => h2,
+        // Stopped, silent for too long, or already gone.
+        _ => return,
+    };
+    let io = Timed::new(TokioIo::new(stream), conn.clone(), limits.clone());
+    let service = service_fn({
+        let conn = conn.clone();
+        move |request| service::serve(worker.clone(), conn.clone(), request)
+    });
+    // What a client does wrong ends its connection and is nobody else's business.
+    if h2 {
+        conn.set_h2();
+        let served = pin!(h2_builder(&limits).serve_connection(io, service));
+        let _ = drive(&conn, served, |served| served.graceful_shutdown()).await;
+    } else {
+        let served = pin!(h1_builder(&limits).serve_connection(io, service));
+        let _ = drive(&conn, served, |served| served.graceful_shutdown()).await;
+    }
+    drop(guard);
+}
+
+fn h1_builder(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // The timers are those of `Timed`, which cost nothing per request.
+    builder.header_read_timeout(None);
+    // hyper needs 8 KiB to work with.
+    builder.max_buf_size(limits.header_bytes.max(8192)).max_header_size(limits.header_bytes);
+    // Another number than hyper's own costs an allocation for each request.
+    if limits.header_count != 100 {
+        builder.max_headers(limits.header_count);
+    }
+    builder
+}
+
+fn h2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.h2_streams)
+        .initial_stream_window_size(limits.h2_stream_window)
+        .initial_connection_window_size(limits.h2_connection_window)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(limits.h2_pending_resets)
+        .max_send_buf_size(256 * 1024)
+        .keep_alive_interval(limits.idle_timeout / 2)
+        .keep_alive_timeout(limits.write_timeout);
+    builder
+}
+
+/// Polls a connection and its stop signal together.
+async fn drive<C: Future>(
+    conn: &Conn,
+    mut served: Pin<&mut C>,
+    drain: impl Fn(Pin<&mut C>),
+) -> Option<C::Output> {
+    let (mut registered, mut draining) = (false, false);
+    std::future::poll_fn(|cx| {
+        match conn.stopping(cx, &mut registered) {
+            Stop::Run => {}
+            Stop::Drain if draining => {}
+            Stop::Drain => {
+                draining = true;
+                drain(served.as_mut());
+            }
+            Stop::Abort => return Poll::Ready(None),
+        }
+        served.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// Waits for something that has no work to finish, so that any stop ends it.
+async fn until_stopped<F: Future>(conn: &Conn, mut work: Pin<&mut F>) -> Option<F::Output> {
+    let mut registered = false;
+    std::future::poll_fn(|cx| match conn.stopping(cx, &mut registered) {
+        Stop::Run => work.as_mut().poll(cx).map(Some),
+        Stop::Drain | Stop::Abort => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Looks at the first bytes, without taking them, for HTTP/2 with prior knowledge (RFC 9113 3.3).
+async fn starts_like_h2(stream: &TcpStream) -> std::io::Result<bool> {
+    // No HTTP/1 method that anybody uses starts like the preface.
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+    let mut bytes = [0; PREFACE.len()];
+    loop {
+        let count = stream.peek(&mut bytes).await?;
+        let seen = &bytes[..count];
+        if count == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        if !PREFACE.starts_with(seen) {
+            return Ok(false);
+        }
+        if count == PREFACE.len() {
+            return Ok(true);
+        }
+        // The socket stays readable while these bytes wait, so it can't be waited for.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

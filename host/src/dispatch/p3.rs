@@ -1,0 +1,268 @@
+//! A request through a `wasi:http/handler@0.3` instance, which serves many at the same time.
+//!
+//! Instances are run by wasmtime's own `ProxyHandler`, one set of them per worker thread.
+
+use super::{Answer, AnswerBody, Failure, status_of_code};
+use crate::request::Incoming;
+use crate::store::State;
+use crate::{Limits, Log, Reuse};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Frame};
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+use wasmtime::component::GuestTaskId;
+use wasmtime::{Engine, Store, StoreContextMut};
+use wasmtime_wasi_http::handler::{
+    ExpirationError, HandlerState, Instance, InstantiationError, Proxy, ProxyHandler, ShouldAccept,
+    TrapOrPanicError, WorkerExpiration, WorkerState, WorkerStatus,
+};
+use wasmtime_wasi_http::p3::bindings::ServicePre;
+use wasmtime_wasi_http::p3::bindings::http::types::ErrorCode;
+use wasmtime_wasi_http::{WasiBody, WasiHttpView};
+
+/// The instances of one worker thread.
+pub(crate) struct Dispatcher {
+    handler: ProxyHandler<Handler>,
+    limits: Arc<Limits>,
+}
+
+/// What new instances are made of.
+struct Handler {
+    engine: Engine,
+    pre: ServicePre<State>,
+    limits: Arc<Limits>,
+    log: Log,
+    reuse: Reuse,
+    next: AtomicU64,
+}
+
+/// Set once the instance has trapped; its open bodies then end like finished ones, and must not.
+type Broken = Arc<AtomicBool>;
+
+/// Says which instance took the request.
+type Taken = Arc<OnceLock<Broken>>;
+
+impl Dispatcher {
+    pub(crate) fn new(
+        engine: Engine,
+        pre: ServicePre<State>,
+        limits: Arc<Limits>,
+        log: Log,
+        reuse: Reuse,
+        first_id: u64,
+    ) -> Self {
+        let next = AtomicU64::new(first_id);
+        let handler = Handler { engine, pre, limits: limits.clone(), log, reuse, next };
+        Self { handler: ProxyHandler::new(handler), limits }
+    }
+
+    /// Runs the guest until the head of its answer is there.
+    pub(crate) async fn handle(&self, request: Incoming) -> Result<Answer, Failure> {
+        let taken = Taken::default();
+        let request = request.inner.map(BodyExt::boxed_unsync);
+        let handled = self.handler.handle(taken.clone(), request);
+        // The handler watches the guest's time as well, but not while the guest is busy.
+        let limit = self.limits.request_timeout + Duration::from_millis(500);
+        let response = match tokio::time::timeout(limit, handled).await {
+            Err(_) => return Err(Failure::Timeout("request_timeout")),
+            Ok(Err(error)) => return Err(failure(&error)),
+            Ok(Ok(response)) => response,
+        };
+        let (head, body) = response.into_parts();
+        let mut stream = Stream {
+            body,
+            taken,
+            limits: self.limits.clone(),
+            sleep: None,
+            since: Instant::now(),
+        };
+        let frames = std::future::poll_fn(|cx| Poll::Ready(stream.ready_frames(cx))).await;
+        match frames {
+            Some(frames) => Ok(Answer { head, body: AnswerBody::Whole(frames?) }),
+            None => Ok(Answer { head, body: AnswerBody::P3(Box::new(stream)) }),
+        }
+    }
+}
+
+fn failure(error: &wasmtime::Error) -> Failure {
+    if error.is::<ExpirationError>() {
+        return Failure::Timeout("request_timeout");
+    }
+    if error.is::<TrapOrPanicError>() {
+        return Failure::Trap("the instance broke while it served this request".to_owned());
+    }
+    if let Some(error) = error.downcast_ref::<InstantiationError<Taken>>() {
+        return Failure::of(&error.error);
+    }
+    if let Some(code) = error.downcast_ref::<ErrorCode>() {
+        let code = format!("{code:?}");
+        return Failure::Code(status_of_code(&code), code);
+    }
+    Failure::of(error)
+}
+
+impl HandlerState for Handler {
+    type StoreData = State;
+    type WorkerExpiration = Expiration;
+    type WorkerState = Worker;
+
+    async fn instantiate(&self) -> wasmtime::Result<Instance<State, Expiration, Worker>> {
+        let id = self.next.fetch_add(1, Relaxed);
+        let mut store = State::store(&self.engine, &self.limits, &self.log, id);
+        let proxy = self.pre.instantiate_async(&mut store).await?;
+        Ok(Instance {
+            store,
+            proxy: Proxy::P3(proxy),
+            view: State::http,
+            expiration: Expiration {
+                limits: self.limits.clone(),
+                idle: self.reuse.idle,
+                sleep: Box::pin(tokio::time::sleep(Duration::MAX)),
+            },
+            state: Worker {
+                id,
+                log: self.log.clone(),
+                limits: self.limits.clone(),
+                reuse: self.reuse,
+                broken: Broken::default(),
+            },
+        })
+    }
+}
+
+/// Ends instances that have had their time.
+struct Expiration {
+    limits: Arc<Limits>,
+    idle: Duration,
+    sleep: Pin<Box<Sleep>>,
+}
+
+impl WorkerExpiration for Expiration {
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        status: WorkerStatus,
+        start: Instant,
+    ) -> Poll<()> {
+        let limit = match status {
+            WorkerStatus::Idle => self.idle,
+            WorkerStatus::PostReturn => self.limits.stream_timeout,
+            WorkerStatus::Requests => self.limits.request_timeout,
+        };
+        let end = tokio::time::Instant::from_std(start + limit);
+        if self.sleep.deadline() != end {
+            self.sleep.as_mut().reset(end);
+        }
+        self.sleep.as_mut().poll(cx)
+    }
+}
+
+/// What an instance may still take on.
+struct Worker {
+    id: u64,
+    log: Log,
+    limits: Arc<Limits>,
+    reuse: Reuse,
+    broken: Broken,
+}
+
+impl WorkerState for Worker {
+    type StoreData = State;
+    type RequestData = Taken;
+
+    fn should_accept_request(&self, concurrent: usize, total: usize) -> ShouldAccept {
+        if total >= self.reuse.requests_p3 as usize {
+            ShouldAccept::Never
+        } else if concurrent >= self.reuse.concurrent_p3 as usize {
+            ShouldAccept::No
+        } else {
+            ShouldAccept::Yes
+        }
+    }
+
+    fn on_request_start(
+        &self,
+        mut store: StoreContextMut<'_, State>,
+        taken: Taken,
+        _: GuestTaskId,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
+        let _ = taken.set(self.broken.clone());
+        // Each request brings the fuel for its own host calls.
+        store.set_hostcall_fuel(self.limits.hostcall_bytes);
+        Box::pin(tokio::time::sleep(self.limits.request_timeout))
+    }
+
+    fn drop(&self, store: Store<State>, result: wasmtime::Result<()>) {
+        if let Err(error) = result {
+            // First the flag, then the store, with which all open bodies end.
+            self.broken.store(true, Relaxed);
+            let reason = crate::error::one_line(&error);
+            self.log.line(format!("tabi: [{:016x}] instance dropped: {reason}", self.id));
+        }
+        drop(store);
+    }
+}
+
+/// The rest of an answer that an instance is still writing.
+pub(crate) struct Stream {
+    body: WasiBody,
+    taken: Taken,
+    limits: Arc<Limits>,
+    sleep: Option<Pin<Box<Sleep>>>,
+    since: Instant,
+}
+
+impl Stream {
+    /// Gives the next frame; `None` is a proper end.
+    pub(crate) fn poll_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
+        let age = self.since.elapsed();
+        let whole = self.limits.stream_timeout;
+        if age > whole {
+            return Poll::Ready(Some(Err(Failure::Timeout("stream_timeout"))));
+        }
+        loop {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Pending => {
+                    let limit = self.limits.stream_idle_timeout.min(whole - age);
+                    let sleep =
+                        self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                    ready!(sleep.as_mut().poll(cx));
+                    return Poll::Ready(Some(Err(Failure::Timeout("stream_idle_timeout"))));
+                }
+                Poll::Ready(None) => return Poll::Ready(self.end()),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(Failure::Invalid(error.to_string()))));
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.sleep = None;
+                    // An empty chunk would end a chunked body.
+                    if frame.data_ref().is_none_or(|data| !data.is_empty()) {
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&self) -> Option<Result<Frame<Bytes>, Failure>> {
+        let broken = self.taken.get().is_some_and(|broken| broken.load(Relaxed));
+        broken.then(|| Err(Failure::Trap("the instance broke before the end".to_owned())))
+    }
+
+    /// All frames, when the guest has already finished its body.
+    fn ready_frames(&mut self, cx: &mut Context<'_>) -> Option<Result<VecDeque<Frame<Bytes>>, Failure>> {
+        if self.body.is_end_stream() {
+            return Some(Ok(VecDeque::new()));
+        }
+        let _ = cx;
+        None
+    }
+}

@@ -1,0 +1,107 @@
+//! What a file is, before anything is compiled: component or not, and which handler it has.
+
+use crate::StartError;
+use std::path::Path;
+use wasmparser::{Encoding, Parser, Payload};
+
+/// The version of `wasi:http` whose handler a component exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum World {
+    /// `wasi:http/incoming-handler@0.2`.
+    P2,
+    /// `wasi:http/handler@0.3`.
+    P3,
+}
+
+/// The outline of a component: its handler and the names of what it wants.
+#[derive(Debug)]
+pub struct Outline {
+    /// Which handler it exports.
+    pub world: World,
+    /// The full names of its imports.
+    pub imports: Vec<String>,
+}
+
+impl Outline {
+    /// Reads the outline of the component in `bytes`; `path` is for the messages.
+    ///
+    /// # Errors
+    /// When the bytes are no component or lack a handler, in words.
+    pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, StartError> {
+        let name = path.display();
+        if bytes.is_empty() {
+            return Err(StartError::new(format!("{name} is empty, not a WebAssembly component")));
+        }
+        if !bytes.starts_with(b"\0asm") {
+            return Err(StartError::new(format!(
+                "{name} is not a WebAssembly component: it does not start with \\0asm"
+            )));
+        }
+        let (exports, imports) = names(bytes).map_err(|fault| match fault {
+            Fault::CoreModule => StartError::new(format!(
+                "{name} is a core module, not a component: build it with --target wasm32-wasip2, \
+                 or turn it into a component with `wasm-tools component new`"
+            )),
+            Fault::Broken(why) => {
+                StartError::new(format!("{name} is not a valid WebAssembly component: {why}"))
+            }
+        })?;
+        let has = |wanted: &str| exports.iter().any(|name| name.starts_with(wanted));
+        let world = if has("wasi:http/handler@0.3.") {
+            World::P3
+        } else if has("wasi:http/incoming-handler@0.2.") {
+            World::P2
+        } else {
+            return Err(no_handler(path, &exports));
+        };
+        Ok(Self { world, imports })
+    }
+}
+
+enum Fault {
+    CoreModule,
+    Broken(String),
+}
+
+/// The names that the outermost component exports and imports.
+fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Fault> {
+    let broken = |error: wasmparser::BinaryReaderError| Fault::Broken(error.to_string());
+    let (mut exports, mut imports, mut depth) = (Vec::new(), Vec::new(), 0u32);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(broken)? {
+            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
+                return Err(Fault::CoreModule);
+            }
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    imports.push(import.map_err(broken)?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 0 => {
+                for export in section {
+                    exports.push(export.map_err(broken)?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((exports, imports))
+}
+
+fn no_handler(path: &Path, exports: &[String]) -> StartError {
+    let found = if exports.iter().any(|name| name.starts_with("wasi:cli/run")) {
+        "it exports wasi:cli/run, so it is a command; a service is a library crate of type cdylib"
+            .to_owned()
+    } else if exports.is_empty() {
+        "it exports nothing".to_owned()
+    } else {
+        format!("it exports {}", exports.join(", "))
+    };
+    StartError::new(format!(
+        "{} has no HTTP handler: it must export wasi:http/incoming-handler@0.2 or \
+         wasi:http/handler@0.3, but {found}",
+        path.display()
+    ))
+}

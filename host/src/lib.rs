@@ -1,0 +1,119 @@
+//! A small server for `wasi:http` components.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use tabi_host::{Config, Host, Log};
+//!
+//! let config = Config { addr: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+//! let host = Host::load(Path::new("app.wasm"), config, Log::stderr())?;
+//! let server = host.serve(host.bind()?)?;
+//! println!("http://{}/", server.addr());
+//! server.drain();
+//! server.wait();
+//! # Ok::<(), tabi_host::StartError>(())
+//! ```
+
+mod access_log;
+mod answer;
+mod body;
+mod cache;
+mod clock;
+mod config;
+mod conn;
+mod connection;
+mod dispatch;
+mod engine;
+mod error;
+mod guest_log;
+mod imports;
+mod inspect;
+mod log;
+mod request;
+mod server;
+mod service;
+mod store;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+
+pub use config::{AccessLog, Config, Limits, Reuse};
+pub use engine::App;
+pub use error::StartError;
+pub use inspect::{Outline, World};
+pub use log::Log;
+pub use server::Server;
+
+/// A loaded component, ready to be served.
+pub struct Host {
+    app: App,
+    config: Config,
+    log: Log,
+}
+
+impl Host {
+    /// Loads and checks the component at `path`.
+    ///
+    /// # Errors
+    /// When it can't be served, with what is missing.
+    pub fn load(path: &Path, config: Config, log: Log) -> Result<Self, StartError> {
+        let app = App::load(path, &config, &log)?;
+        Ok(Self { app, config, log })
+    }
+
+    /// The component.
+    #[must_use]
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// Listens where the configuration says.
+    ///
+    /// # Errors
+    /// When the port is in use or not allowed, or the address is not one of this machine.
+    pub fn bind(&self) -> Result<TcpListener, StartError> {
+        listen(self.config.addr)
+    }
+
+    /// Serves connections of `listener` until the server is told to stop.
+    ///
+    /// # Errors
+    /// When threads can't be started.
+    pub fn serve(&self, listener: TcpListener) -> Result<Server, StartError> {
+        Server::start(listener, &self.app, self.config.clone(), self.log.clone())
+    }
+}
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 4096;
+
+fn listen(addr: SocketAddr) -> Result<TcpListener, StartError> {
+    let open = || {
+        let socket = socket2::Socket::new(
+            socket2::Domain::for_address(addr),
+            socket2::Type::STREAM,
+            Some(socket2::Protocol::TCP),
+        )?;
+        // A server that was just stopped must not keep its successor from the port.
+        socket.set_reuse_address(true)?;
+        socket.bind(&addr.into())?;
+        socket.listen(BACKLOG)?;
+        Ok(socket.into())
+    };
+    open().map_err(|error: std::io::Error| {
+        let (ip, port) = (addr.ip(), addr.port());
+        StartError::new(match error.kind() {
+            std::io::ErrorKind::AddrInUse => format!(
+                "port {port} on {ip} is in use by another program; stop it or choose another with \
+                 --port (0 takes a free one)"
+            ),
+            std::io::ErrorKind::PermissionDenied => format!(
+                "no permission to listen on port {port}: ports below 1024 need privileges; choose \
+                 another with --port"
+            ),
+            std::io::ErrorKind::AddrNotAvailable => {
+                format!("{ip} is not an address of this machine; choose another with --host")
+            }
+            _ => format!("can't listen on {addr}: {error}"),
+        })
+    })
+}

@@ -1,0 +1,257 @@
+//! A request as guests get it: checked, with scheme and authority, and a bounded body.
+
+use crate::Limits;
+use crate::body::RequestBody;
+use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING};
+use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
+use std::sync::Arc;
+
+/// A request that a guest may see.
+pub(crate) struct Incoming {
+    pub(crate) inner: hyper::Request<RequestBody>,
+    pub(crate) id: u64,
+    pub(crate) https: bool,
+}
+
+/// A request that no guest gets to see, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) reason: &'static str,
+}
+
+const fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusal> {
+    Err(Refusal { status, reason })
+}
+
+/// Checks the head of a request and makes its target absolute.
+///
+/// # Errors
+/// 400 for a request that could mean two things, 414, 417 and 501 as their names say.
+pub(crate) fn check_head<B>(
+    request: &mut hyper::Request<B>,
+    limits: &Limits,
+    https: bool,
+    local: &Authority,
+) -> Result<(), Refusal> {
+    if request.method() == Method::CONNECT {
+        return refuse(StatusCode::NOT_IMPLEMENTED, "this host is no proxy");
+    }
+    let authority = authority(request, local)?;
+    let path = request.uri().path_and_query().cloned();
+    let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
+    if path.as_str().len() > limits.uri_bytes {
+        return refuse(StatusCode::URI_TOO_LONG, "the request target is too long");
+    }
+    if path.as_str() == "*" && request.method() != Method::OPTIONS {
+        return refuse(StatusCode::BAD_REQUEST, "the target * is for OPTIONS alone");
+    }
+    check_framing(request.headers())?;
+    check_expectation(request.headers())?;
+    strip_connection_fields(request.headers_mut());
+    let mut parts = hyper::http::uri::Parts::default();
+    parts.scheme = Some(if https { Scheme::HTTPS } else { Scheme::HTTP });
+    parts.authority = Some(authority);
+    parts.path_and_query = Some(path);
+    match Uri::from_parts(parts) {
+        Ok(uri) => *request.uri_mut() = uri,
+        Err(_) => return refuse(StatusCode::BAD_REQUEST, "the request target is malformed"),
+    }
+    Ok(())
+}
+
+/// Finds out which host a request is for.
+fn authority<B>(request: &hyper::Request<B>, local: &Authority) -> Result<Authority, Refusal> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return refuse(StatusCode::BAD_REQUEST, "more than one Host");
+    }
+    let host = match host {
+        Some(host) => Some(parse_host(host)?),
+        None => None,
+    };
+    if let Some(target) = request.uri().authority() {
+        if target.as_str().contains('@') {
+            return refuse(StatusCode::BAD_REQUEST, "user information in the request target");
+        }
+        // RFC 9113 8.3.1: a Host that differs from :authority makes the request malformed.
+        let differs = matches!(&host, Some(Some(host)) if host != target);
+        if request.version() == Version::HTTP_2 && differs {
+            return refuse(StatusCode::BAD_REQUEST, "Host differs from :authority");
+        }
+        // RFC 9112 3.2.2: the target's authority counts, whatever Host says.
+        return Ok(target.clone());
+    }
+    match host {
+        Some(Some(host)) => Ok(host),
+        Some(None) => Ok(local.clone()),
+        // RFC 9112 3.2: HTTP/1.1 without Host is an error; HTTP/1.0 had no such field.
+        None if request.version() == Version::HTTP_10 => Ok(local.clone()),
+        None => refuse(StatusCode::BAD_REQUEST, "no Host"),
+    }
+}
+
+/// Reads a Host field; it may be empty (RFC 9112 3.2).
+fn parse_host(host: &HeaderValue) -> Result<Option<Authority>, Refusal> {
+    if host.is_empty() {
+        return Ok(None);
+    }
+    let bad = refuse(StatusCode::BAD_REQUEST, "Host is malformed");
+    match Authority::try_from(host.as_bytes()) {
+        Ok(name) if !name.as_str().contains('@') && !name.host().is_empty() => {
+            let port = name.as_str().strip_prefix(name.host()).unwrap_or_default();
+            let digits = port.strip_prefix(':').unwrap_or(port);
+            if digits.bytes().all(|byte| byte.is_ascii_digit())
+                && (digits.is_empty() || digits.parse::<u16>().is_ok())
+            {
+                Ok(Some(name))
+            } else {
+                bad
+            }
+        }
+        _ => bad,
+    }
+}
+
+/// Refuses what another server on the way may have read as another length.
+fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
+    // RFC 9112 6.3: both fields together are the classic way to smuggle a request.
+    if headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH) {
+        return refuse(StatusCode::BAD_REQUEST, "both Transfer-Encoding and Content-Length");
+    }
+    Ok(())
+}
+
+fn check_expectation(headers: &HeaderMap) -> Result<(), Refusal> {
+    match headers.get(EXPECT) {
+        None => Ok(()),
+        Some(value) if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => Ok(()),
+        Some(_) => refuse(StatusCode::EXPECTATION_FAILED, "unknown expectation"),
+    }
+}
+
+/// Takes out the fields that were for this connection alone (RFC 9110 7.6.1).
+fn strip_connection_fields(headers: &mut HeaderMap) {
+    if headers.contains_key(TE) {
+        let trailers = headers.get_all(TE).iter().any(|value| {
+            let tokens = value.as_bytes().split(|&byte| byte == b',');
+            tokens.map(<[u8]>::trim_ascii).any(|token| token.eq_ignore_ascii_case(b"trailers"))
+        });
+        headers.remove(TE);
+        if trailers {
+            headers.insert(TE, HeaderValue::from_static("trailers"));
+        }
+    }
+    if !headers.contains_key(CONNECTION) {
+        return;
+    }
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|value| value.as_bytes().split(|&byte| byte == b','))
+        .filter_map(|token| HeaderName::from_bytes(token.trim_ascii()).ok())
+        // These are about the whole message; naming them must not make them vanish.
+        .filter(|name| ![HOST, CONTENT_LENGTH, TE, EXPECT].contains(name))
+        .collect();
+    for name in named {
+        headers.remove(name);
+    }
+    headers.remove(CONNECTION);
+}
+
+/// Puts a bounded body in place of the raw one.
+///
+/// # Errors
+/// 413 when the body says itself that it is too large; it is not read then.
+pub(crate) fn bound_body(
+    request: hyper::Request<hyper::body::Incoming>,
+    limits: &Arc<Limits>,
+    id: u64,
+    https: bool,
+) -> Result<Incoming, Refusal> {
+    use hyper::body::Body;
+    let declared = request.body().size_hint().exact();
+    if declared.is_some_and(|length| length > limits.body_bytes) {
+        return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large");
+    }
+    let inner = request.map(|body| RequestBody::new(body, limits));
+    Ok(Incoming { inner, id, https })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives the head `lines` to the check; `wanted` is a status, or scheme, authority and path.
+    #[track_caller]
+    fn check(version: Version, lines: &[&str], wanted: &str) {
+        let (method, target) = lines[0].split_once(' ').expect("a request line");
+        let mut request = hyper::Request::builder().method(method).uri(target).version(version);
+        for line in &lines[1..] {
+            let (name, value) = line.split_once(':').expect("a field");
+            request = request.header(name, value.trim());
+        }
+        let mut request = request.body(()).expect("a request");
+        let local = Authority::from_static("127.0.0.1:8080");
+        let limits = Limits { uri_bytes: 20, ..Limits::default() };
+        let got = match check_head(&mut request, &limits, false, &local) {
+            Ok(()) => request.uri().to_string(),
+            Err(refusal) => refusal.status.as_str().to_owned(),
+        };
+        assert_eq!(got, wanted, "{lines:?}");
+    }
+
+    #[test]
+    fn every_request_has_one_host() {
+        let v1 = Version::HTTP_11;
+        check(v1, &["GET /a?b", "Host: x.org"], "http://x.org/a?b");
+        check(v1, &["GET /", "Host: x.org:81"], "http://x.org:81/");
+        check(v1, &["GET /", "Host: x.org:80"], "http://x.org:80/");
+        check(v1, &["GET /", "Host: [::1]:81"], "http://[::1]:81/");
+        check(v1, &["GET /", "Host:"], "http://127.0.0.1:8080/");
+        check(v1, &["GET /"], "400");
+        check(Version::HTTP_10, &["GET /"], "http://127.0.0.1:8080/");
+        check(v1, &["GET /", "Host: a", "Host: a"], "400");
+        check(v1, &["GET /", "Host: a b"], "400");
+        check(v1, &["GET /", "Host: u@a"], "400");
+        check(v1, &["GET /", "Host: a:b"], "400");
+        check(v1, &["GET /", "Host: a:99999"], "400");
+        check(v1, &["GET /", "Host: a/b"], "400");
+        check(v1, &["GET http://y.org/p", "Host: x.org"], "http://y.org/p");
+        check(v1, &["GET http://u@y.org/p", "Host: y.org"], "400");
+        check(Version::HTTP_2, &["GET http://y.org/p", "Host: x.org"], "400");
+        check(Version::HTTP_2, &["GET http://y.org/p"], "http://y.org/p");
+    }
+
+    #[test]
+    fn heads_that_no_guest_sees() {
+        let v1 = Version::HTTP_11;
+        check(v1, &["CONNECT a:1", "Host: a:1"], "501");
+        check(v1, &["OPTIONS *", "Host: a"], "http://a*");
+        check(v1, &["GET *", "Host: a"], "400");
+        check(v1, &["GET /", "Host: a", "Expect: 100-Continue"], "http://a/");
+        check(v1, &["GET /", "Host: a", "Expect: cake"], "417");
+        check(v1, &["POST /", "Host: a", "Content-Length: 1", "Transfer-Encoding: chunked"], "400");
+        check(v1, &["GET /12345678901234567890", "Host: a"], "414");
+    }
+
+    #[test]
+    fn fields_of_the_connection_stay_with_it() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "X-Hop, close, content-length"),
+            ("x-hop", "1"),
+            ("x-end", "2"),
+            ("content-length", "3"),
+            ("te", "gzip, Trailers;q=1"),
+        ] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        strip_connection_fields(&mut headers);
+        let mut names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["content-length", "x-end"]);
+    }
+}

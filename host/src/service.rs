@@ -1,0 +1,170 @@
+//! From a request head to a response head: checks, a place in the queue, the guest, the answer.
+
+use crate::access_log::Exchange;
+use crate::body::ResponseBody;
+use crate::conn::{Conn, Stop};
+use crate::dispatch::{Answer, AnswerBody, Failure};
+use crate::server::{Dispatch, Worker};
+use crate::{answer, request};
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use hyper::{Method, Request, Response, StatusCode, Version};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Answers one request.
+pub(crate) async fn serve(
+    worker: Arc<Worker>,
+    conn: Arc<Conn>,
+    mut request: Request<hyper::body::Incoming>,
+) -> Result<Response<ResponseBody>, Infallible> {
+    let shared = &worker.shared;
+    let mut exchange = Exchange::begin(&conn, &shared.log, worker.next_id());
+    exchange.record(shared.config.access_log, &request);
+    let version = request.version();
+    let last = conn.requests() >= shared.limits.requests_per_connection;
+    let checked = request::check_head(&mut request, &shared.limits, conn.https, &shared.local);
+    let mut response = match checked {
+        Err(refusal) => {
+            exchange.fault(refusal.reason);
+            let mut response = answer::error(refusal.status, exchange);
+            // Where one request ends and the next begins can't be trusted after a bad one.
+            answer::close(&mut response, version);
+            response
+        }
+        Ok(()) if request.uri().path() == "*" => answer::options(exchange),
+        Ok(()) => guest(&worker, &conn, request, exchange).await,
+    };
+    if last {
+        answer::close(&mut response, version);
+        if version == Version::HTTP_2 {
+            conn.stop(Stop::Drain);
+        }
+    }
+    Ok(response)
+}
+
+/// Lets the guest answer, or answers for it.
+async fn guest(
+    worker: &Arc<Worker>,
+    conn: &Conn,
+    request: Request<hyper::body::Incoming>,
+    mut exchange: Exchange,
+) -> Response<ResponseBody> {
+    let shared = &worker.shared;
+    let version = request.version();
+    let head_only = request.method() == Method::HEAD;
+    let incoming =
+        match request::bound_body(request, &shared.limits, exchange.id(), conn.https) {
+            Ok(incoming) => incoming,
+            Err(refusal) => {
+                exchange.fault(refusal.reason);
+                let mut response = answer::error(refusal.status, exchange);
+                answer::close(&mut response, version);
+                return response;
+            }
+        };
+    let Some(permit) = place(worker).await else {
+        exchange.fault("no place for the request within queue_timeout");
+        return answer::error(StatusCode::SERVICE_UNAVAILABLE, exchange);
+    };
+    exchange.permit = Some(permit);
+    let fault = incoming.inner.body().fault();
+    let answer = match &worker.dispatch {
+        Dispatch::P2(dispatcher) => dispatcher.handle(incoming).await,
+        Dispatch::P3(dispatcher) => dispatcher.handle(incoming).await,
+    };
+    if let Some((status, reason)) = fault.status() {
+        // The guest saw an incomplete request, so its answer is about something else.
+        exchange.fault(reason);
+        let mut response = answer::error(status, exchange);
+        answer::close(&mut response, version);
+        return response;
+    }
+    match answer.and_then(|answer| check(answer, head_only)) {
+        Ok((answer, promised)) => {
+            let Answer { head, body } = answer;
+            exchange.status(head.status.as_u16());
+            Response::from_parts(head, ResponseBody::guest(body, promised, exchange))
+        }
+        Err(failure) => {
+            exchange.fault(&failure.reason());
+            answer::error(failure.status(), exchange)
+        }
+    }
+}
+
+/// Waits for a place among the requests in flight, but neither long nor in a long queue.
+async fn place(worker: &Worker) -> Option<OwnedSemaphorePermit> {
+    let shared = &worker.shared;
+    if let Ok(permit) = shared.places.clone().try_acquire_owned() {
+        return Some(permit);
+    }
+    struct Queued<'a>(&'a std::sync::atomic::AtomicUsize);
+    impl Drop for Queued<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Relaxed);
+        }
+    }
+    let before = shared.queued.fetch_add(1, Relaxed);
+    let _queued = Queued(&shared.queued);
+    if before >= shared.limits.queue {
+        return None;
+    }
+    let wait = shared.places.clone().acquire_owned();
+    tokio::time::timeout(shared.limits.queue_timeout, wait).await.ok()?.ok()
+}
+
+/// Makes sure that what the guest answers is one HTTP answer, and gives its promised length.
+fn check(mut answer: Answer, head_only: bool) -> Result<(Answer, Option<u64>), Failure> {
+    let status = answer.head.status;
+    // RFC 9110 15.2: an interim response is no answer, and 101 would leave HTTP.
+    if status.is_informational() {
+        return Err(Failure::Invalid(format!("the status {} is not final", status.as_u16())));
+    }
+    let promised = content_length(&answer.head.headers)?;
+    let bodiless = head_only || status == StatusCode::NOT_MODIFIED;
+    let empty = status == StatusCode::NO_CONTENT || status == StatusCode::RESET_CONTENT;
+    if bodiless || empty {
+        if empty {
+            // RFC 9110 8.6 and 15.3.6: there is nothing to have a length.
+            answer.head.headers.remove(CONTENT_LENGTH);
+        }
+        let body = std::mem::replace(&mut answer.body, AnswerBody::Whole(Default::default()));
+        match body {
+            // A HEAD answer tells the length that GET would have (RFC 9110 9.3.2).
+            AnswerBody::Whole(frames) if head_only && promised.is_none() && !empty => {
+                let sum: Option<u64> =
+                    frames.iter().map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
+                if let Some(sum) = sum {
+                    answer.head.headers.insert(CONTENT_LENGTH, sum.into());
+                }
+            }
+            AnswerBody::P2(stream) => stream.drain(),
+            AnswerBody::Whole(_) | AnswerBody::P3(_) => {}
+        }
+        return Ok((answer, None));
+    }
+    if let (AnswerBody::Whole(frames), Some(promised)) = (&answer.body, promised) {
+        let sum: u64 =
+            frames.iter().filter_map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
+        if sum != promised {
+            return Err(Failure::Invalid(format!("{sum} bytes, but content-length {promised}")));
+        }
+    }
+    Ok((answer, promised))
+}
+
+fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+    let mut values = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let bytes = value.as_bytes();
+    // RFC 9110 8.6: digits only, so "+5" is refused.
+    let digits = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    let length = value.to_str().ok().filter(|_| digits).and_then(|text| text.parse().ok());
+    match (length, values.next()) {
+        (Some(length), None) => Ok(Some(length)),
+        _ => Err(Failure::Invalid("its content-length is no length".to_owned())),
+    }
+}

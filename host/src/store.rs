@@ -1,0 +1,146 @@
+//! What belongs to one instance: its resources, limits and rights.
+
+use crate::guest_log::{Channel, GuestLog};
+use crate::{Limits, Log};
+use std::sync::Arc;
+use wasmtime::component::{HasData, Linker, ResourceTable};
+use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline};
+use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{
+    DEFAULT_FORBIDDEN_HEADERS, ForbiddenHeaderFilter, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+    WasiHttpView,
+};
+
+/// Bytes that a guest may hand over in one write to a body.
+const BODY_CHUNK: usize = 64 * 1024;
+
+/// The state of one instance.
+pub struct State {
+    /// Made when the guest first asks for it; most requests never do.
+    wasi: Option<Box<WasiCtx>>,
+    http: WasiHttpCtx,
+    table: ResourceTable,
+    hooks: Hooks,
+    memory: StoreLimits,
+    limits: Arc<Limits>,
+    log: GuestLog,
+}
+
+impl State {
+    /// Makes a store for an instance whose log lines carry `id`.
+    pub(crate) fn store(engine: &Engine, limits: &Arc<Limits>, log: &Log, id: u64) -> Store<Self> {
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits.resources);
+        let mut http = WasiHttpCtx::new();
+        http.set_field_size_limit(limits.field_bytes);
+        let state = Self {
+            wasi: None,
+            http,
+            table,
+            hooks: Hooks,
+            memory: StoreLimitsBuilder::new()
+                .memory_size(limits.memory)
+                .table_elements(limits.table_elements)
+                .build(),
+            limits: limits.clone(),
+            log: GuestLog::new(log.clone(), id, limits),
+        };
+        let mut store = Store::new(engine, state);
+        store.limiter(|state| &mut state.memory);
+        store.set_hostcall_fuel(limits.hostcall_bytes);
+        store.set_max_component_handles(limits.resources);
+        // A guest that computes for longer than a tick lets the other connections of its core
+        // go first; whether it has had its time is decided outside of it.
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
+        store
+    }
+
+    /// Whether nothing of an earlier request is left.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Changes the id that log lines carry, for an instance that serves another request.
+    pub(crate) fn set_id(&self, id: u64) {
+        self.log.set_id(id);
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        let Self { wasi, table, log, limits, .. } = self;
+        let ctx = wasi.get_or_insert_with(|| {
+            let mut ctx = WasiCtx::builder();
+            ctx.stdout(log.stream(Channel::Stdout))
+                .stderr(log.stream(Channel::Stderr))
+                .max_random_size(limits.random_bytes)
+                .allow_tcp(false)
+                .allow_udp(false);
+            Box::new(ctx.build())
+        });
+        WasiCtxView { ctx, table }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView { hooks: &mut self.hooks, table: &mut self.table, ctx: &mut self.http }
+    }
+}
+
+/// What the guest may do with HTTP.
+struct Hooks;
+
+impl WasiHttpHooks for Hooks {
+    fn is_forbidden_header(&mut self, name: &hyper::header::HeaderName) -> bool {
+        forbidden(name)
+    }
+
+    fn forbidden_header_filter(&mut self) -> ForbiddenHeaderFilter {
+        Arc::new(forbidden)
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        BODY_CHUNK
+    }
+
+    fn p3_outgoing_body_chunk_size(&mut self) -> usize {
+        BODY_CHUNK
+    }
+
+    /// Refuses: outbound requests are a right that nobody has yet been given.
+    fn send_request(
+        &mut self,
+        _: hyper::Request<wasmtime_wasi_http::WasiBody>,
+        _: Option<wasmtime_wasi_http::RequestOptions>,
+        _: Box<dyn Future<Output = Result<(), wasmtime_wasi_http::Error>> + Send>,
+    ) -> Box<dyn Future<Output = wasmtime_wasi_http::Result<Sent>> + Send> {
+        Box::new(async { Err(wasmtime_wasi_http::Error::HttpRequestDenied) })
+    }
+}
+
+type Sent = (
+    hyper::Response<wasmtime_wasi_http::WasiBody>,
+    Box<dyn Future<Output = Result<(), wasmtime_wasi_http::Error>> + Send>,
+);
+
+/// Names that are about the connection and not about the message (RFC 9110 7.6.1).
+fn forbidden(name: &hyper::header::HeaderName) -> bool {
+    DEFAULT_FORBIDDEN_HEADERS.contains(name)
+}
+
+struct HasTable;
+
+impl HasData for HasTable {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+/// Links `wasi:io` to the resource table alone.
+pub(crate) fn add_io_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    use wasmtime_wasi::p2::bindings::io;
+    io::error::add_to_linker::<State, HasTable>(linker, |state| &mut state.table)?;
+    io::poll::add_to_linker::<State, HasTable>(linker, |state| &mut state.table)?;
+    io::streams::add_to_linker::<State, HasTable>(linker, |state| &mut state.table)?;
+    Ok(())
+}
