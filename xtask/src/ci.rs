@@ -17,10 +17,11 @@ const FEATURES: [&str; 7] =
 pub fn test(arguments: &[&str]) -> Result<(), String> {
     tabi_toolchain::ensure_wasm_target(&mut crate::say).map_err(text)?;
     apps::build_all()?;
-    run(cargo().args(["test", "--release", "--workspace"]).args(arguments))?;
+    let release = ["test", "--release"];
     if arguments.iter().any(|word| *word == "-p" || word.starts_with("--package")) {
-        return Ok(());
+        return run(cargo().args(release).args(arguments));
     }
+    run(cargo().args(release).arg("--workspace").args(arguments))?;
     run(cargo().current_dir(root().join("apps")).args(["test", "--workspace"]).args(arguments))
 }
 
