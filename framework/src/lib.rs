@@ -29,6 +29,7 @@ mod app;
 mod body;
 mod error;
 mod extensions;
+mod form;
 mod handler;
 mod headers;
 #[cfg(feature = "json")]
@@ -37,6 +38,7 @@ pub mod limits;
 mod method;
 mod middleware;
 mod pairs;
+mod parameter;
 mod pattern;
 mod percent;
 mod request;
@@ -48,12 +50,15 @@ mod table;
 #[cfg(all(feature = "std", not(target_family = "wasm")))]
 pub mod testing;
 mod text;
+#[cfg(feature = "serde")]
+mod typed;
 #[allow(unsafe_code, reason = "the one room for it")]
 mod wasi;
 
 pub use body::{Body, Stream};
 pub use error::{Error, OrStatus, Result};
 pub use extensions::Extensions;
+pub use form::Form;
 pub use handler::{BoxFuture, Handler};
 pub use headers::Headers;
 pub use method::Method;

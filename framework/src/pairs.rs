@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// The names and values of a query string or a form, decoded, in their order.
 ///
 /// `+` is a space; a malformed escape stays as it is, and bytes that are no UTF-8 become U+FFFD: the standard knows
-/// no errors here. A name without `=` has an empty value.
+/// no errors here. A name without `=` has an empty value. Only `&` separates pairs, and brackets mean nothing.
 #[derive(Clone)]
 pub struct Pairs<'a>(&'a [u8]);
 
@@ -42,10 +42,31 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
+/// Adds a pair to a query string or a form, encoded (WHATWG URL, section 5.2).
+pub(crate) fn push(out: &mut String, name: &str, value: &str) {
+    if !out.is_empty() {
+        out.push('&');
+    }
+    encode(out, name);
+    out.push('=');
+    encode(out, value);
+}
+
 /// Splits at the first such byte; without one, all is before it.
 fn split(bytes: &[u8], at: u8) -> (&[u8], &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == at);
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+}
+
+fn encode(out: &mut String, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b' ' => out.push('+'),
+            b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
+            other if other.is_ascii_alphanumeric() => out.push(char::from(byte)),
+            other => percent::push_escape(out, other),
+        }
+    }
 }
 
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
@@ -83,6 +104,13 @@ mod tests {
         let pairs: Vec<_> = Pairs::new(text).collect();
         let pairs: Vec<_> = pairs.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(pairs, expected, "{text}");
+        let mut encoded = String::new();
+        for (name, value) in &pairs {
+            push(&mut encoded, name, value);
+        }
+        let again: Vec<_> = Pairs::new(&encoded).collect();
+        let again: Vec<_> = again.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(again, expected, "{text} as {encoded}");
     }
 
     #[test]
@@ -91,9 +119,17 @@ mod tests {
         check("a=1&b=2", &[("a", "1"), ("b", "2")]);
         check("a&=b&&c=", &[("a", ""), ("", "b"), ("c", "")]);
         check("a=b=c", &[("a", "b=c")]);
+        check("=", &[("", "")]);
+        check("a=1;b=2", &[("a", "1;b=2")]);
         check("a+b=%20%2B", &[("a b", " +")]);
         check("a=%zz%4", &[("a", "%zz%4")]);
+        check("a=%", &[("a", "%")]);
+        check("a=%+1", &[("a", "% 1")]);
+        check("a=%2541", &[("a", "%41")]);
+        check("a=%26%3D%23", &[("a", "&=#")]);
         check("a=%ff", &[("a", "\u{fffd}")]);
+        check("a=%f0%9f%98%80%0D%0a%00", &[("a", "\u{1f600}\r\n\0")]);
         check("%E2%82%AC=\u{20ac}", &[("\u{20ac}", "\u{20ac}")]);
+        check("%ef%bb%bfa=\u{feff}", &[("\u{feff}a", "\u{feff}")]);
     }
 }
