@@ -67,9 +67,16 @@ fn docs() -> Result<(), String> {
     run(cargo().current_dir(apps).args(doc).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
+/// Without `std` there are no native tests, and without an export no requests: what such a set does
+/// not use is dead code, but it has to compile.
 fn features(set: &str) -> Result<(), String> {
-    let clippy = ["clippy", "--release", "--package", "tabi", "--no-default-features", "--features", set];
-    let strict = ["--", "-D", "warnings"];
-    run(cargo().args(clippy).args(strict))?;
-    run(cargo().args(clippy).args(["--target", tabi_toolchain::TARGET]).args(strict))
+    let has = |name| set.split(',').any(|feature| feature == name);
+    let wasm = ["--target", tabi_toolchain::TARGET];
+    for (target, is_whole) in [(&[][..], has("std")), (&wasm, has("p2"))] {
+        let package = ["--release", "--package", "tabi", "--no-default-features", "--features", set];
+        let (check, strict): (_, &[&str]) =
+            if is_whole { ("clippy", &["--", "-D", "warnings"]) } else { ("check", &[]) };
+        run(cargo().arg(check).args(package).args(target).args(strict))?;
+    }
+    Ok(())
 }
