@@ -10,3 +10,7 @@ pub const PAIRS: usize = 1000;
 /// How many bytes are asked of the runtime at a time when a body is read: enough to make the call cheap, little
 /// enough to keep many requests in memory.
 pub const CHUNK: usize = 64 * 1024;
+
+/// How many ranges a request may ask for; the field is ignored where there are more. Viewers of documents ask for a
+/// dozen, attackers for thousands.
+pub const RANGES: usize = 32;
