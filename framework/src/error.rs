@@ -134,7 +134,7 @@ impl<E: StdError + 'static> From<E> for Error {
 }
 
 /// A cause that is no more than a text.
-struct Reason(Cow<'static, str>);
+pub(crate) struct Reason(pub(crate) Cow<'static, str>);
 
 // Not derived: text in quotes brings tables of Unicode into a component.
 impl fmt::Debug for Reason {

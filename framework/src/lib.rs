@@ -32,6 +32,8 @@ mod date;
 mod error;
 mod etag;
 mod extensions;
+#[cfg(feature = "serde")]
+mod fault;
 mod form;
 mod handler;
 mod headers;
@@ -69,6 +71,8 @@ pub use extensions::Extensions;
 pub use form::Form;
 pub use handler::{BoxFuture, Handler};
 pub use headers::Headers;
+#[cfg(feature = "json")]
+pub use json::{Json, Lines};
 pub use method::Method;
 pub use middleware::{BodyLimit, Middleware, Next};
 pub use mime::content_type;

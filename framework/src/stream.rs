@@ -1,7 +1,7 @@
 //! `Sender`: a body written by a piece of code that waits for the reader.
 
 use crate::body::{Body, Stream};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -18,6 +18,7 @@ type Slot = Cell<Option<Vec<u8>>>;
 
 struct Writer {
     code: Option<Pin<Box<dyn Future<Output = Result<()>>>>>,
+    error: Option<Error>,
     slot: Rc<Slot>,
 }
 
@@ -49,7 +50,7 @@ impl Body {
     {
         let slot = Rc::new(Slot::new(None));
         let code = Some(Box::pin(code(Sender(slot.clone()))) as Pin<Box<dyn Future<Output = Result<()>>>>);
-        Body::from_stream(Writer { code, slot })
+        Body::from_stream(Writer { code, error: None, slot })
     }
 }
 
@@ -80,16 +81,16 @@ impl Stream for Writer {
         if let Some(chunk) = self.slot.take() {
             return Poll::Ready(Some(Ok(chunk)));
         }
-        let Some(code) = &mut self.code else { return Poll::Ready(None) };
-        if let Poll::Ready(end) = code.as_mut().poll(cx) {
+        if let Some(code) = &mut self.code
+            && let Poll::Ready(end) = code.as_mut().poll(cx)
+        {
             self.code = None;
-            if let Err(error) = end {
-                return Poll::Ready(Some(Err(error)));
-            }
+            self.error = end.err();
         }
+        // What was sent before an error comes before it.
         match self.slot.take() {
             Some(chunk) => Poll::Ready(Some(Ok(chunk))),
-            None if self.code.is_none() => Poll::Ready(None),
+            None if self.code.is_none() => Poll::Ready(self.error.take().map(Err)),
             None => Poll::Pending,
         }
     }

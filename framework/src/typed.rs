@@ -1,19 +1,18 @@
 //! Forms and query strings read into types of the app, through serde.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::fault::{Fault, UNEXPECTED};
 use crate::form::too_many;
 use crate::limits;
 use crate::pairs::Pairs;
 use crate::request::Request;
 use crate::status::Status;
-use crate::text::concat;
 use alloc::string::String;
 use alloc::vec::{self, Vec};
-use core::fmt;
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Expected, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -86,86 +85,6 @@ fn group(pairs: Pairs<'_>) -> Option<Vec<Field>> {
     }
     Some(fields)
 }
-
-/// Why something does not fit. Nothing in it comes from a value.
-#[derive(Debug)]
-struct Fault {
-    field: Option<String>,
-    what: &'static str,
-}
-
-const UNEXPECTED: &str = "has an unexpected value";
-
-impl Fault {
-    #[cold]
-    #[inline(never)]
-    fn new(what: &'static str) -> Fault {
-        Fault { field: None, what }
-    }
-
-    /// Says whose value it was, where that isn't known yet. A name of unusual length is the client's, not the app's.
-    #[cold]
-    #[inline(never)]
-    fn of(mut self, name: String) -> Fault {
-        if self.field.is_none() && name.len() <= 64 {
-            self.field = Some(name);
-        }
-        self
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn into_error(self, status: Status, kind: &str) -> Error {
-        let message = match &self.field {
-            Some(name) => concat([kind, " `", name, "` ", self.what]),
-            None => concat(["a ", kind, " ", self.what]),
-        };
-        Error::new(status, message)
-    }
-}
-
-// Texts of serde are left alone: they repeat values.
-impl de::Error for Fault {
-    fn custom<T: fmt::Display>(_: T) -> Fault {
-        Fault::new(UNEXPECTED)
-    }
-
-    fn invalid_type(_: Unexpected<'_>, _: &dyn Expected) -> Fault {
-        Fault::new(UNEXPECTED)
-    }
-
-    fn invalid_value(_: Unexpected<'_>, _: &dyn Expected) -> Fault {
-        Fault::new(UNEXPECTED)
-    }
-
-    fn invalid_length(_: usize, _: &dyn Expected) -> Fault {
-        Fault::new("has an unexpected number of values")
-    }
-
-    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Fault {
-        Fault::new(UNEXPECTED)
-    }
-
-    fn unknown_field(_: &str, _: &'static [&'static str]) -> Fault {
-        Fault::new("is unknown")
-    }
-
-    fn missing_field(field: &'static str) -> Fault {
-        Fault::new("is missing").of(field.into())
-    }
-
-    fn duplicate_field(field: &'static str) -> Fault {
-        Fault::new("is given more than once").of(field.into())
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
-impl core::error::Error for Fault {}
 
 /// All fields: a struct or a map.
 struct Fields {
