@@ -5,12 +5,10 @@ use crate::extensions::Extensions;
 use crate::handler::{BoxFuture, Handler};
 use crate::method::Method;
 use crate::middleware::{BoxMiddleware, Next};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, decode_path};
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::status::Status;
-use crate::table::Table;
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -22,7 +20,6 @@ pub(crate) struct App {
     pub(crate) routes: Vec<Route>,
     /// The routers; the first is the outermost.
     pub(crate) scopes: Vec<Scope>,
-    table: Table,
 }
 
 /// A pattern with its handler.
@@ -61,7 +58,7 @@ pub(crate) enum Endpoint {
 
 impl App {
     pub(crate) fn new() -> App {
-        App { routes: Vec::new(), scopes: Vec::from([Scope::default()]), table: Table::new() }
+        App { routes: Vec::new(), scopes: Vec::from([Scope::default()]) }
     }
 
     /// Keeps an app for as long as the instance lives, so that handlers and requests can borrow from it.
@@ -73,15 +70,9 @@ impl App {
         self.scopes.get(index)
     }
 
-    pub(crate) fn push(&mut self, route: Route) {
-        self.table.insert(route.pattern.shape(), self.routes.len());
-        self.routes.push(route);
-    }
-
     /// Returns the route that a new one is in conflict with.
     pub(crate) fn twin(&self, route: &Route) -> Option<&Route> {
-        let mut candidates = self.table.find(route.pattern.shape()).filter_map(|index| self.routes.get(index));
-        candidates.find(|known| known.method == route.method && known.pattern.is_twin_of(&route.pattern))
+        self.routes.iter().find(|known| known.method == route.method && known.pattern.is_twin_of(&route.pattern))
     }
 
     /// Returns the route of this name.
@@ -112,32 +103,40 @@ impl App {
         inner
     }
 
-    /// Answers a request, through all middleware.
-    pub(crate) async fn respond(&'static self, mut request: Request) -> Response {
-        let method = request.method().clone();
+    /// Answers a request, through all middleware. The caller knows how to wait for the answer.
+    pub(crate) fn respond(
+        &'static self,
+        mut request: Request,
+        wait: impl FnOnce(BoxFuture<Response>) -> Response,
+    ) -> Response {
+        let head = *request.method() == Method::HEAD;
         let (leaf, endpoint) = self.find(&mut request);
-        request.set_route(self, leaf);
-        let response = Next::new(self, leaf, endpoint).run(request).await;
-        response.finished(method == Method::HEAD)
+        request.set_app(self, leaf);
+        wait(Next::new(self, leaf, endpoint).run(request)).finished(head)
     }
 
     /// Answers a request that has passed all middleware.
     pub(crate) fn answer(&'static self, endpoint: Endpoint, request: Request) -> BoxFuture<Response> {
-        let response = match endpoint {
+        let (status, message, allow) = match endpoint {
             Endpoint::Route(index) => match self.routes.get(index) {
                 Some(route) => return route.handler.call(request),
-                None => Error::internal("no such route").into_response(),
+                None => (Status::NOT_FOUND, "not found", None),
             },
             Endpoint::NotFound(scope) => match self.fallback(scope) {
                 Some(handler) => return handler.call(request),
-                None => Error::new(Status::NOT_FOUND, "not found").into_response(),
+                None => (Status::NOT_FOUND, "not found", None),
             },
-            Endpoint::WrongMethod(allow) => Error::new(Status::METHOD_NOT_ALLOWED, "method not allowed")
-                .with_header("allow", &allow)
-                .into_response(),
-            Endpoint::Options(allow) => Status::NO_CONTENT.into_response().with_header("allow", &allow),
-            Endpoint::BadPath => Error::new(Status::BAD_REQUEST, "malformed path").into_response(),
+            Endpoint::WrongMethod(allow) => (Status::METHOD_NOT_ALLOWED, "method not allowed", Some(allow)),
+            Endpoint::Options(allow) => (Status::NO_CONTENT, "", Some(allow)),
+            Endpoint::BadPath => (Status::BAD_REQUEST, "malformed path", None),
         };
+        let mut response = match message {
+            "" => Response::default().with_status(status),
+            message => Error::new(status, message).into_response(),
+        };
+        if let Some(allow) = allow {
+            response.headers_mut().push("allow", &allow);
+        }
         Box::pin(core::future::ready(response))
     }
 
@@ -154,92 +153,77 @@ impl App {
 
     /// Finds the endpoint, and puts the parameters into the request.
     fn find(&self, request: &mut Request) -> (usize, Endpoint) {
+        let options = *request.method() == Method::OPTIONS;
         // RFC 9110, section 9.3.7: `*` asks about the server as a whole.
-        if request.path() == "*" && *request.method() == Method::OPTIONS {
-            return (0, Endpoint::Options(self.allow(|_| true)));
+        if options && request.path() == "*" {
+            return (0, Endpoint::Options(self.allow(None)));
         }
-        let Some(segments) = segments(request.path()) else { return (0, Endpoint::BadPath) };
-        let plain = if request.path().contains('%') { None } else { Some(request.path()) };
-        if let Some(index) = self.best(request.method(), plain, &segments) {
-            let Some(route) = self.routes.get(index) else { return (0, Endpoint::NotFound(0)) };
-            let mut params = Vec::new();
-            route.pattern.params(&segments, |name, value| params.push((String::from(name), value)));
-            request.set_params(index, params);
+        let Some(path) = decode_path(request.path()) else { return (0, Endpoint::BadPath) };
+        if let Some((index, route)) = self.best(request.method(), &path) {
+            request.set_route(index, path);
             return (route.scope, Endpoint::Route(index));
         }
-        let scope = self.nearest(&segments);
-        let allow = self
-            .allow(|route| !plain.is_some_and(|path| route.pattern.excludes(path)) && route.pattern.matches(&segments));
-        match (allow.is_empty(), *request.method() == Method::OPTIONS) {
-            (true, _) => (scope, Endpoint::NotFound(scope)),
-            (false, true) => (scope, Endpoint::Options(allow)),
-            (false, false) => (scope, Endpoint::WrongMethod(allow)),
-        }
+        let scope = self.nearest(&path);
+        let allow = self.allow(Some(&path));
+        let endpoint = match (allow.is_empty(), options) {
+            (true, _) => Endpoint::NotFound(scope),
+            (false, true) => Endpoint::Options(allow),
+            (false, false) => Endpoint::WrongMethod(allow),
+        };
+        (scope, endpoint)
     }
 
     /// Returns the most specific route for a path and a method.
-    fn best(&self, method: &Method, plain: Option<&str>, segments: &[Cow<'_, str>]) -> Option<usize> {
-        let fits = |index: &usize| {
-            self.routes.get(*index).is_some_and(|route| route.serves(method) > 0 && route.pattern.matches(segments))
-        };
-        let better = |one: usize, two: usize| match (self.routes.get(one), self.routes.get(two)) {
-            (Some(a), Some(b)) if a.compare(b, method) == Ordering::Greater => two,
-            _ => one,
-        };
-        if let Some(path) = plain {
-            // A pattern without parameters that equals the path can't be beaten, and is found without a search.
-            let exact = self.table.find(crate::pattern::literal_shape(path)).filter(fits);
-            let literal =
-                exact.filter(|index| self.routes.get(*index).is_some_and(|route| route.pattern.as_str() == path));
-            if let Some(index) = literal.reduce(better) {
-                return Some(index);
+    fn best(&self, method: &Method, path: &str) -> Option<(usize, &Route)> {
+        let mut best: Option<(usize, &Route)> = None;
+        for (index, route) in self.routes.iter().enumerate() {
+            let fits = route.pattern.matches(path) && route.serves(method) > 0;
+            if fits && best.is_none_or(|(_, known)| route.compare(known, method) == Ordering::Less) {
+                best = Some((index, route));
             }
         }
-        let possible =
-            self.routes.iter().enumerate().filter(|(_, route)| !plain.is_some_and(|path| route.pattern.excludes(path)));
-        possible.map(|(index, _)| index).filter(fits).reduce(better)
+        best
     }
 
     /// Returns the innermost router whose prefix the path begins with.
-    fn nearest(&self, segments: &[Cow<'_, str>]) -> usize {
+    fn nearest(&self, path: &str) -> usize {
         let mut best = 0;
         let mut length = 0;
         for (index, scope) in self.scopes.iter().enumerate() {
             let Some(prefix) = &scope.prefix else { continue };
-            if prefix.as_str().len() > length && prefix.is_prefix_of(segments) {
+            if prefix.as_str().len() > length && prefix.is_prefix_of(path) {
                 (best, length) = (index, prefix.as_str().len());
             }
         }
         best
     }
 
-    /// Lists the methods of some routes, for `Allow`.
-    fn allow(&self, some: impl Fn(&Route) -> bool) -> String {
-        let mut methods = Vec::new();
-        for route in self.routes.iter().filter(|route| some(route)) {
-            let Some(method) = &route.method else { continue };
-            if !methods.contains(&method.as_str()) {
-                methods.push(method.as_str());
-            }
-        }
+    /// Lists the methods of the routes for a path, or of all, for `Allow`; nothing where there is no route.
+    fn allow(&self, path: Option<&str>) -> String {
         let mut list = String::new();
-        if methods.is_empty() {
-            return list;
-        }
         // The usual ones in the same order whatever the order of the routes, so that answers can be compared.
         for name in USUAL {
-            if methods.contains(&name) || name == "OPTIONS" || (name == "HEAD" && methods.contains(&"GET")) {
+            let implied = if name == "HEAD" { "GET" } else { name };
+            if self.methods(path).any(|method| method == name || method == implied) {
                 enlist(&mut list, name);
             }
         }
-        for name in methods.into_iter().filter(|name| !USUAL.contains(name)) {
-            enlist(&mut list, name);
+        for method in self.methods(path).filter(|method| !USUAL.contains(method)) {
+            enlist(&mut list, method);
+        }
+        if !list.is_empty() {
+            enlist(&mut list, "OPTIONS");
         }
         list
     }
+
+    fn methods(&self, path: Option<&str>) -> impl Iterator<Item = &str> {
+        let fits = move |route: &&Route| path.is_none_or(|path| route.pattern.matches(path));
+        self.routes.iter().filter(fits).filter_map(|route| route.method.as_ref()).map(Method::as_str)
+    }
 }
 
-const USUAL: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const USUAL: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 impl Route {
     /// Says how well the route serves a method: 0 is not at all.
@@ -258,26 +242,10 @@ impl Route {
     }
 }
 
-impl Scope {
-    /// Returns the prefix of a router as a pattern; its text was checked where it was given.
-    pub(crate) fn prefix(text: &str) -> Option<Pattern> {
-        Pattern::new(Cow::Owned(String::from(text))).ok()
-    }
-}
-
 /// Adds a name to a list with commas.
 fn enlist(list: &mut String, name: &str) {
     if !list.is_empty() {
         list.push_str(", ");
     }
     list.push_str(name);
-}
-
-/// Splits a path and decodes each segment once, or returns `None` where an escape is malformed.
-fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
-    let mut segments = Vec::new();
-    for piece in crate::pattern::pieces(path.as_bytes()) {
-        segments.push(crate::percent::decode_segment(piece)?);
-    }
-    Some(segments)
 }

@@ -22,7 +22,19 @@ enum Inner {
     Empty,
     Bytes(Vec<u8>),
     Static(&'static [u8]),
-    Stream(Box<dyn Stream>),
+    Stream(Box<dyn Stream>, Drain),
+}
+
+/// How a stream is sent. Kept beside it, so that an app without streams is spared the code.
+type Drain = fn(Body, &mut dyn Sink) -> Option<Option<Headers>>;
+
+/// Where a runtime takes a body.
+pub(crate) trait Sink {
+    /// Writes all of it, or returns `None` where the client is gone.
+    fn write(&mut self, bytes: &[u8]) -> Option<()>;
+
+    /// Polls until it is done, waiting for the runtime in between.
+    fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool);
 }
 
 /// Chunks that come over time. What `futures_core::Stream` is, with the one item type that a body needs.
@@ -49,7 +61,7 @@ impl Body {
 
     /// Returns a body that comes from a stream.
     pub fn from_stream(stream: impl Stream) -> Body {
-        Body(Inner::Stream(Box::new(stream)))
+        Body(Inner::Stream(Box::new(stream), drain))
     }
 
     /// Returns how many bytes are still to come, where that is known.
@@ -58,7 +70,7 @@ impl Body {
             Inner::Empty => Some(0),
             Inner::Bytes(bytes) => Some(bytes.len() as u64),
             Inner::Static(bytes) => Some(bytes.len() as u64),
-            Inner::Stream(stream) => stream.len(),
+            Inner::Stream(stream, _) => stream.len(),
         }
     }
 
@@ -103,10 +115,7 @@ impl Body {
     /// As [`Body::chunk`].
     pub async fn trailers(&mut self) -> Result<Option<Headers>> {
         while self.chunk().await?.is_some() {}
-        match &mut self.0 {
-            Inner::Stream(stream) => poll_fn(|cx| stream.poll_trailers(cx)).await,
-            _ => Ok(None),
-        }
+        poll_fn(|cx| self.poll_trailers(cx)).await
     }
 
     /// Takes the body and leaves an empty one.
@@ -116,7 +125,7 @@ impl Body {
 
     /// As [`Stream::poll_chunk`], for streams that are made from a body.
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
-        if let Inner::Stream(stream) = &mut self.0 {
+        if let Inner::Stream(stream, _) = &mut self.0 {
             loop {
                 match stream.poll_chunk(cx) {
                     Poll::Ready(Some(Ok(chunk))) if chunk.is_empty() => {}
@@ -132,16 +141,65 @@ impl Body {
         Poll::Ready(if chunk.is_empty() { None } else { Some(Ok(chunk)) })
     }
 
+    /// As [`Stream::poll_trailers`], for streams that are made from a body.
+    pub fn poll_trailers(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Headers>>> {
+        match &mut self.0 {
+            Inner::Stream(stream, _) => stream.poll_trailers(cx),
+            _ => Poll::Ready(Ok(None)),
+        }
+    }
+
     /// Returns the bytes where the whole body is in memory.
-    #[allow(dead_code, reason = "only runtimes need it")]
     pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
             Inner::Empty => Some(&[]),
             Inner::Bytes(bytes) => Some(bytes),
             Inner::Static(bytes) => Some(bytes),
-            Inner::Stream(_) => None,
+            Inner::Stream(..) => None,
         }
     }
+
+    /// Writes it out, as fast as the client takes it, and returns its trailer fields; or `None` where the client is
+    /// gone or the body broke off.
+    #[allow(dead_code, reason = "only runtimes need it")]
+    pub(crate) fn send(self, sink: &mut dyn Sink) -> Option<Option<Headers>> {
+        match &self.0 {
+            Inner::Empty => Some(None),
+            Inner::Bytes(bytes) => sink.write(bytes).map(|()| None),
+            Inner::Static(bytes) => sink.write(bytes).map(|()| None),
+            Inner::Stream(_, drain) => drain(self, sink),
+        }
+    }
+}
+
+fn drain(mut body: Body, sink: &mut dyn Sink) -> Option<Option<Headers>> {
+    let mut end = None;
+    loop {
+        let mut next = None;
+        sink.wait(&mut |cx| match body.poll_chunk(cx) {
+            Poll::Ready(chunk) => {
+                next = chunk;
+                true
+            }
+            Poll::Pending => false,
+        });
+        match next {
+            Some(Ok(chunk)) => sink.write(&chunk)?,
+            Some(Err(error)) => {
+                crate::wasi::log(&error.source_text().unwrap_or(error.message().into()));
+                return None;
+            }
+            None => break,
+        }
+    }
+    sink.wait(&mut |cx| match body.poll_trailers(cx) {
+        Poll::Ready(trailers) => {
+            end = trailers.ok();
+            true
+        }
+        Poll::Pending => false,
+    });
+    end
 }
 
 #[cold]

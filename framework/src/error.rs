@@ -1,5 +1,6 @@
 //! `Error`: a status and a message for the client, and a cause that only the log sees.
 
+use crate::body::Body;
 use crate::headers::Headers;
 use crate::response::Response;
 use crate::status::Status;
@@ -38,10 +39,12 @@ struct Inner {
     headers: Headers,
 }
 
-/// The cause, and how to print it: only an app that has causes links the printing.
-struct Source {
-    error: Box<dyn StdError>,
-    print: fn(&dyn StdError) -> String,
+/// The cause.
+enum Source {
+    /// A text of our own.
+    Reason(Reason),
+    /// Somebody's error, and how to print it: only an app that has such errors links the printing.
+    Error(Box<dyn StdError>, fn(&dyn StdError) -> String),
 }
 
 impl Error {
@@ -57,14 +60,16 @@ impl Error {
     #[cold]
     #[inline(never)]
     pub(crate) fn internal(reason: impl Into<Cow<'static, str>>) -> Error {
-        Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").with_source(Reason(reason.into()))
+        let mut error = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error");
+        error.0.source = Some(Source::Reason(Reason(reason.into())));
+        error
     }
 
     /// Adds the cause, for the log.
     #[cold]
     #[inline(never)]
     pub fn with_source(mut self, source: impl StdError + 'static) -> Error {
-        self.0.source = Some(Source { error: Box::new(source), print: |error| error.to_string() });
+        self.0.source = Some(Source::Error(Box::new(source), |error| error.to_string()));
         self
     }
 
@@ -89,17 +94,34 @@ impl Error {
 
     /// Returns the cause, which only the log should see.
     pub fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source.as_ref().map(|source| &*source.error)
+        match self.0.source.as_ref()? {
+            Source::Reason(reason) => Some(reason),
+            Source::Error(error, _) => Some(&**error),
+        }
     }
 
     /// Returns the cause and leaves the rest.
     pub fn into_source(self) -> Option<Box<dyn StdError>> {
-        self.0.source.map(|source| source.error)
+        match self.0.source? {
+            Source::Reason(reason) => Some(Box::new(reason)),
+            Source::Error(error, _) => Some(error),
+        }
     }
 
     /// Returns the text of the cause.
-    pub(crate) fn source_text(&self) -> Option<String> {
-        self.0.source.as_ref().map(|source| (source.print)(&*source.error))
+    pub(crate) fn source_text(&self) -> Option<Cow<'_, str>> {
+        match self.0.source.as_ref()? {
+            Source::Reason(reason) => Some(reason.0.clone()),
+            Source::Error(error, print) => Some(Cow::Owned(print(&**error))),
+        }
+    }
+
+    /// Returns the message as a body.
+    pub(crate) fn text(&self) -> Body {
+        match &self.0.message {
+            Cow::Borrowed(message) => Body::from(*message),
+            Cow::Owned(message) => Body::from(message.clone()),
+        }
     }
 
     /// Takes the fields for the answer.

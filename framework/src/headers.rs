@@ -52,7 +52,8 @@ impl Headers {
         self.put(name, value.as_ref(), true)
     }
 
-    /// Adds a field and keeps those of the same name.
+    /// Adds a field and keeps those of the same name. Fields that are about one connection only, such as `Connection`
+    /// and `Transfer-Encoding`, are the runtime's own and left out.
     ///
     /// # Errors
     /// As [`Headers::insert`].
@@ -94,11 +95,6 @@ impl Headers {
         &self.0
     }
 
-    /// Keeps the fields for which `keep` says so.
-    pub(crate) fn retain(&mut self, keep: fn(&str) -> bool) {
-        self.0.retain(|(name, _)| keep(name));
-    }
-
     fn put(&mut self, name: &str, value: &[u8], replace: bool) -> Result<(), Error> {
         if !is_token(name) || !is_field_value(value) {
             return Err(Error::internal("header field with an invalid name or value"));
@@ -106,10 +102,41 @@ impl Headers {
         if replace {
             self.remove(name);
         }
-        self.0.push((name.to_ascii_lowercase(), value.to_vec()));
+        let name = name.to_ascii_lowercase();
+        // These are between a server and its neighbour (RFC 9110, section 7.6.1): the runtime's, which refuses them.
+        if !HOP_BY_HOP.contains(&name.as_str()) {
+            self.0.push((name, value.to_vec()));
+        }
         Ok(())
     }
+
+    /// Replaces the first value of a field, or adds it; both are known to be well-formed.
+    pub(crate) fn set(&mut self, name: &str, value: String) {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
+            Some(field) => field.1 = value.into_bytes(),
+            None => self.0.push((String::from(name), value.into_bytes())),
+        }
+    }
+
+    /// Adds a field that is known to be well-formed, and not there yet.
+    pub(crate) fn push(&mut self, name: &str, value: &str) {
+        self.0.push((String::from(name), Vec::from(value)));
+    }
 }
+
+/// The fields that are about one connection only.
+const HOP_BY_HOP: [&str; 10] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+    "host",
+];
 
 /// Tells whether it is a token (RFC 9110, section 5.6.2), as names of methods, fields and parameters are.
 pub(crate) fn is_token(text: &str) -> bool {

@@ -1,25 +1,20 @@
 //! What patterns match, refuse and rank.
 
 use super::*;
-use alloc::vec::Vec;
 
 fn pattern(text: &'static str) -> Pattern {
-    Pattern::new(Cow::Borrowed(text)).unwrap()
-}
-
-fn segments(path: &str) -> Vec<Cow<'_, str>> {
-    pieces(path.as_bytes()).map(|piece| crate::percent::decode_segment(piece).unwrap()).collect()
+    Pattern::new(Cow::Borrowed(text))
 }
 
 #[track_caller]
 fn check(text: &'static str, path: &str, expected: Option<&[(&str, &str)]>) {
-    let (pattern, path) = (pattern(text), segments(path));
+    let (pattern, path) = (pattern(text), decode_path(path).unwrap());
     let mut params = Vec::new();
-    if pattern.matches(&path) {
-        pattern.params(&path, |name, value| params.push((String::from(name), value)));
-    }
-    let params: Vec<_> = params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    assert_eq!(pattern.matches(&path).then_some(params.as_slice()), expected, "{text}");
+    pattern.params(&path, &mut |name, value| params.push((name, value)));
+    let found =
+        pattern.matches(&path).then(|| params.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>());
+    assert_eq!(found.as_deref(), expected, "{text}");
+    assert_eq!(pattern.fault(), None);
 }
 
 #[test]
@@ -32,19 +27,51 @@ fn matching() {
     check("/a/", "/a/", Some(&[]));
     check("/a", "/A", None);
     check("/a.b", "/axb", None);
+    check("/a/b", "/a%2Fb", None);
     check("/caf\u{e9}", "/caf%C3%A9", Some(&[]));
     check("/{id}", "/7", Some(&[("id", "7")]));
     check("/{id}", "/", None);
     check("/{id}", "/a%2Fb", Some(&[("id", "a/b")]));
+    check("/{id}", "/%2f", Some(&[("id", "/")]));
     check("/{id}", "/a+b%20c", Some(&[("id", "a+b c")]));
     check("/{id}", "/%2541", Some(&[("id", "%41")]));
+    check("/{id}", "/\u{e9}", Some(&[("id", "\u{e9}")]));
+    check("/{id}", "/..", Some(&[("id", "..")]));
     check("/{a}/x/{b}", "/1/x/2", Some(&[("a", "1"), ("b", "2")]));
     check("/{a}/x/{b}", "/1/y/2", None);
+    check("/{a}/x/{b}", "/1/x/", None);
+    check("/{a}/x/{b}", "/1/x", None);
+    check("/{a}/", "/1/", Some(&[("a", "1")]));
+    check("/{a}/", "/1", None);
     check("/f/{*rest}", "/f/a/b%20c", Some(&[("rest", "a/b c")]));
     check("/f/{*rest}", "/f/", Some(&[("rest", "")]));
     check("/f/{*rest}", "/f", None);
     check("/f/{*rest}", "/f/a%2Fb//c", Some(&[("rest", "a%2Fb//c")]));
+    check("/{a}/f/{*b}", "/1/f/2/3", Some(&[("a", "1"), ("b", "2/3")]));
     check("/{a}//{b}", "/1//2", Some(&[("a", "1"), ("b", "2")]));
+    check("/{*all}", "/", Some(&[("all", "")]));
+}
+
+#[test]
+fn prefixes() {
+    for (text, path, is_prefix) in [
+        ("/a", "/a", true),
+        ("/a", "/a/", true),
+        ("/a", "/a/b", true),
+        ("/a", "/ab", false),
+        ("/a/{x}", "/a/1/b", true),
+        ("/a/{x}", "/a/", false),
+        ("/a", "/", false),
+    ] {
+        assert_eq!(pattern(text).is_prefix_of(path), is_prefix, "{text} {path}");
+    }
+}
+
+#[test]
+fn malformed_paths() {
+    for path in ["/%", "/%4", "/%4x", "/a%zz/b", "/%ff", "/%c3", "/%c3/%a9", "/%c3%2f%a9", "/%00", "/%+1", "/%\u{e9}"] {
+        assert!(decode_path(path).is_none(), "{path}");
+    }
 }
 
 #[test]
@@ -65,8 +92,10 @@ fn refusals() {
         "/{a}/{*a}",
         "/a?b",
         "/a#b",
+        "/{{a}}",
+        "/{a/b}",
     ] {
-        assert!(Pattern::new(Cow::Borrowed(text)).is_err(), "{text}");
+        assert!(pattern(text).fault().is_some(), "{text}");
     }
 }
 
@@ -81,6 +110,7 @@ fn specificity() {
         ("/{x}/{y}", "/{x}/{*y}"),
         ("/a/{*x}", "/{x}/b"),
         ("/a/b", "/a/{*x}"),
+        ("/a/", "/a/{*x}"),
     ] {
         assert_eq!(pattern(more).compare(&pattern(less)), Ordering::Less, "{more} {less}");
         assert_eq!(pattern(less).compare(&pattern(more)), Ordering::Greater, "{less} {more}");
@@ -95,6 +125,7 @@ fn specificity() {
         ("/{a}", "/{a}/{b}", false),
     ] {
         assert_eq!(pattern(one).is_twin_of(&pattern(two)), twins, "{one} {two}");
+        assert_eq!(pattern(two).is_twin_of(&pattern(one)), twins, "{two} {one}");
     }
 }
 

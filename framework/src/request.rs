@@ -1,6 +1,6 @@
 //! `Request`: a view of what the client sent. Nothing is fetched before it is asked for.
 
-use crate::app::App;
+use crate::app::{App, Route};
 use crate::body::Body;
 use crate::error::{Error, OrStatus, Result};
 use crate::extensions::Extensions;
@@ -11,6 +11,7 @@ use crate::pairs::Pairs;
 use crate::status::Status;
 use crate::text::concat;
 use crate::wasi::Head;
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,29 +28,31 @@ struct Inner {
     /// Where the runtime keeps the rest of the head until somebody asks.
     head: Head,
     headers: OnceCell<Headers>,
-    body: Body,
+    /// The body, once somebody has asked for it.
+    body: Option<Body>,
     body_limit: usize,
     app: Option<&'static App>,
     scope: usize,
     route: Option<usize>,
-    params: Vec<(String, String)>,
+    /// The path, decoded, where a route was found for it.
+    path: String,
     extensions: Extensions,
 }
 
 impl Request {
-    pub(crate) fn new(method: Method, target: String, head: Head, body: Body) -> Request {
+    pub(crate) fn new(method: Method, target: String, head: Head) -> Request {
         Request(Box::new(Inner {
             method,
             path_length: target.bytes().position(|byte| byte == b'?').unwrap_or(target.len()),
             target,
             head,
             headers: OnceCell::new(),
-            body,
+            body: None,
             body_limit: limits::BODY,
             app: None,
             scope: 0,
             route: None,
-            params: Vec::new(),
+            path: String::new(),
             extensions: Extensions::new(),
         }))
     }
@@ -120,21 +123,36 @@ impl Request {
     ///
     /// # Errors
     /// 500 where the route has no such parameter.
-    pub fn raw_param(&self, name: &str) -> Result<&str> {
-        let found = self.0.params.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str()).ok_or_else(|| {
-            Error::internal(concat(["route `", self.route().unwrap_or("(none)"), "` has no parameter `", name, "`"]))
-        })
+    pub fn raw_param(&self, name: &str) -> Result<Cow<'_, str>> {
+        let mut found = None;
+        self.each_param(&mut |known, value| {
+            if known == name {
+                found = Some(value);
+            }
+        });
+        found.ok_or_else(|| no_param(self.route(), name))
     }
 
     /// Returns the names and decoded values of all parameters, in the order of the pattern.
-    pub fn params(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    pub fn params(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        let mut params = Vec::new();
+        self.each_param(&mut |name, value| params.push((name, value)));
+        params.into_iter()
+    }
+
+    fn each_param<'a>(&'a self, each: &mut dyn FnMut(&'a str, Cow<'a, str>)) {
+        if let Some(route) = self.matched() {
+            route.pattern.params(&self.0.path, each);
+        }
     }
 
     /// Returns the pattern of the route, with the prefixes of the routers around it.
     pub fn route(&self) -> Option<&'static str> {
-        Some(self.0.app?.routes.get(self.0.route?)?.pattern.as_str())
+        Some(self.matched()?.pattern.as_str())
+    }
+
+    fn matched(&self) -> Option<&'static Route> {
+        self.0.app?.routes.get(self.0.route?)
     }
 
     /// Returns the first value of a query parameter, decoded.
@@ -183,7 +201,18 @@ impl Request {
 
     /// Returns the body, to be read by chunk: without a limit, but never more in memory than a chunk.
     pub fn body(&mut self) -> &mut Body {
-        &mut self.0.body
+        let Inner { head, body, .. } = &mut *self.0;
+        body.get_or_insert_with(|| head.body())
+    }
+
+    /// Returns the trailer fields that the client sent after the body, where there are any. Reads and drops what is
+    /// left of the body.
+    ///
+    /// # Errors
+    /// 400 where the client breaks off.
+    pub async fn trailers(&mut self) -> Result<Option<Headers>> {
+        while self.body().chunk().await?.is_some() {}
+        self.0.head.trailers().await
     }
 
     /// Reads the whole body.
@@ -198,7 +227,7 @@ impl Request {
         if announced.is_some_and(|length: u64| length > limit as u64) {
             return Err(Error::new(Status::CONTENT_TOO_LARGE, "body is too large"));
         }
-        self.0.body.bytes(limit).await
+        self.body().bytes(limit).await
     }
 
     /// Reads the whole body as UTF-8.
@@ -218,20 +247,25 @@ impl Request {
         self.0.body_limit = limit;
     }
 
-    pub(crate) fn set_route(&mut self, app: &'static App, scope: usize) {
+    pub(crate) fn set_app(&mut self, app: &'static App, scope: usize) {
         self.0.app = Some(app);
         self.0.scope = scope;
     }
 
-    pub(crate) fn set_params(&mut self, route: usize, params: Vec<(String, String)>) {
+    pub(crate) fn set_route(&mut self, route: usize, path: String) {
         self.0.route = Some(route);
-        self.0.params = params;
+        self.0.path = path;
     }
 }
 
 #[cold]
 fn bad_param(name: &str) -> Error {
     Error::new(Status::BAD_REQUEST, concat(["bad path parameter `", name, "`"]))
+}
+
+#[cold]
+fn no_param(route: Option<&str>, name: &str) -> Error {
+    Error::internal(concat(["route `", route.unwrap_or("(none)"), "` has no parameter `", name, "`"]))
 }
 
 #[cold]

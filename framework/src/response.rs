@@ -37,12 +37,19 @@ impl Response {
 
     /// Returns a 200 with plain text.
     pub fn text(text: impl Into<Body>) -> Response {
-        Response::content("text/plain; charset=utf-8", text)
+        Response::of("text/plain; charset=utf-8", text.into())
     }
 
     /// Returns a 200 with an HTML page.
     pub fn html(html: impl Into<Body>) -> Response {
-        Response::content("text/html; charset=utf-8", html)
+        Response::of("text/html; charset=utf-8", html.into())
+    }
+
+    /// As [`Response::content`] for a type that needs no check.
+    pub(crate) fn of(content_type: &'static str, body: Body) -> Response {
+        let mut response = Response::new(body);
+        response.headers.push("content-type", content_type);
+        response
     }
 
     /// Returns a 303: look there, with GET (RFC 9110, section 15.4.4). The usual answer to a form.
@@ -135,10 +142,8 @@ impl Response {
             crate::wasi::log("a handler answered with an interim status (1xx)");
             self = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").into_response();
         }
-        // These are between the server and its neighbour; runtimes refuse them (RFC 9110, section 7.6.1).
-        self.headers.retain(|name| !is_hop_by_hop(name));
         if !self.headers.contains("x-content-type-options") {
-            let _ = self.headers.append("x-content-type-options", "nosniff");
+            self.headers.push("x-content-type-options", "nosniff");
         }
         if self.status.is_bodiless() {
             self.body = Body::empty();
@@ -149,7 +154,7 @@ impl Response {
         } else if let Some(length) = self.body.len()
             && !(head && length == 0 && self.headers.contains("content-length"))
         {
-            let _ = self.headers.insert("content-length", decimal(length));
+            self.headers.set("content-length", decimal(length));
         }
         if head {
             self.body = Body::empty();
@@ -160,23 +165,6 @@ impl Response {
     pub(crate) fn into_parts(self) -> (Status, Headers, Body) {
         (self.status, self.headers, self.body)
     }
-}
-
-/// Tells whether a field is about one connection only, lower-case names as [`Headers`] has them.
-fn is_hop_by_hop(name: &str) -> bool {
-    matches!(
-        name,
-        "connection"
-            | "keep-alive"
-            | "proxy-authenticate"
-            | "proxy-authorization"
-            | "proxy-connection"
-            | "te"
-            | "transfer-encoding"
-            | "upgrade"
-            | "http2-settings"
-            | "host"
-    )
 }
 
 /// What a handler may return.
@@ -232,24 +220,22 @@ impl IntoResponse for Cow<'static, str> {
 
 impl IntoResponse for Vec<u8> {
     fn into_response(self) -> Response {
-        Response::content("application/octet-stream", self)
+        Response::of("application/octet-stream", self.into())
     }
 }
 
 impl IntoResponse for &'static [u8] {
     fn into_response(self) -> Response {
-        Response::content("application/octet-stream", self)
+        Response::of("application/octet-stream", self.into())
     }
 }
 
 /// A plain text with the message; the cause stays with the response for middleware and the log.
 impl IntoResponse for Error {
     fn into_response(mut self) -> Response {
-        let headers = self.take_headers();
-        let mut response = Response::text(String::from(self.message())).with_status(self.status());
-        for (name, value) in headers.iter() {
-            let _ = response.headers.append(name, value);
-        }
+        let mut response =
+            Response { status: self.status(), headers: self.take_headers(), body: self.text(), error: None };
+        response.headers.push("content-type", "text/plain; charset=utf-8");
         response.error = Some(self);
         response
     }

@@ -1,6 +1,6 @@
 //! `Router`: patterns → handlers, with middleware, state and nested routers.
 
-use crate::app::{App, Route, Scope};
+use crate::app::{App, Route};
 use crate::handler::Handler;
 use crate::method::Method;
 use crate::middleware::Middleware;
@@ -24,7 +24,9 @@ use core::panic::Location;
 ///
 /// # Panics
 /// Mistakes in building panic, at the line that makes them: a malformed pattern, a pattern that is already taken,
-/// state of a type that is already there. So a native test that calls the function that builds the router finds them.
+/// state of a type that is already there. So a native test that calls the function that builds the router finds them,
+/// and so does a debug build of the component. A release build leaves the checks out: an instance may live for one
+/// request only, and would make them again for each.
 ///
 /// ```
 /// use tabi::{Request, Result, Router};
@@ -110,12 +112,13 @@ impl Router {
     /// Gives the route that was added last a name, for [`Request::url`](crate::Request::url).
     #[track_caller]
     pub fn named(mut self, name: &'static str) -> Router {
-        if self.0.routes.iter().any(|route| route.name == Some(name)) {
+        if crate::wasi::CHECKED && self.0.named(name).is_some() {
             fail(&["the name `", name, "` is already taken"]);
         }
         match self.0.routes.last_mut() {
             Some(route) => route.name = Some(name),
-            None => fail(&["there is no route yet to be named `", name, "`"]),
+            None if crate::wasi::CHECKED => fail(&["there is no route yet to be named `", name, "`"]),
+            None => {}
         }
         self
     }
@@ -135,7 +138,7 @@ impl Router {
     #[track_caller]
     pub fn state<T: 'static>(mut self, value: T) -> Router {
         let twice = self.0.scopes.first_mut().is_some_and(|scope| scope.state.insert(value).is_some());
-        if twice {
+        if crate::wasi::CHECKED && twice {
             fail(&["there is state of type `", core::any::type_name::<T>(), "` already"]);
         }
         self
@@ -145,7 +148,7 @@ impl Router {
     #[track_caller]
     pub fn fallback(mut self, handler: impl Handler) -> Router {
         let twice = self.0.scopes.first_mut().is_some_and(|scope| scope.fallback.replace(Box::new(handler)).is_some());
-        if twice {
+        if crate::wasi::CHECKED && twice {
             fail(&["there is a fallback already"]);
         }
         self
@@ -163,7 +166,7 @@ impl Router {
     /// Adds the routes of another router, inside its own middleware.
     #[track_caller]
     pub fn merge(mut self, router: Router) -> Router {
-        if router.0.scopes.first().is_some_and(|scope| scope.fallback.is_some()) {
+        if crate::wasi::CHECKED && router.0.scopes.first().is_some_and(|scope| scope.fallback.is_some()) {
             fail(&["a merged router can't have a fallback: whose 404 would it be?"]);
         }
         self.include("", router.0);
@@ -176,64 +179,66 @@ impl Router {
 
     #[track_caller]
     fn add(mut self, method: Option<Method>, pattern: Cow<'static, str>, handler: Box<dyn Handler>) -> Router {
-        let at = Location::caller();
-        // The text is needed for the message only; a pattern that is borrowed is not copied.
-        match Pattern::new(pattern.clone()) {
-            Ok(pattern) => self.insert(Route { method, pattern, handler, scope: 0, name: None, at }),
-            Err(fault) => fail(&["route `", &pattern, "` ", fault]),
-        }
+        let pattern = Pattern::new(pattern);
+        self.insert(Route { method, pattern, handler, scope: 0, name: None, at: Location::caller() });
         self
     }
 
     #[track_caller]
     fn insert(&mut self, route: Route) {
-        if let Some(taken) = self.0.twin(&route) {
-            let by = place(taken.at);
+        if crate::wasi::CHECKED {
+            self.check(&route);
+        }
+        self.0.routes.push(route);
+    }
+
+    #[track_caller]
+    fn check(&self, route: &Route) {
+        if let Some(fault) = route.pattern.fault() {
+            fail(&["route `", route.pattern.as_str(), "` ", fault]);
+        }
+        if let Some(taken) = self.0.twin(route) {
             let method = |route: &Route| String::from(route.method.as_ref().map_or("ANY", Method::as_str));
-            let texts = [
+            let place = text::concat([taken.at.file(), ":", &text::decimal(taken.at.line().into())]);
+            let (mine, its) = (route.pattern.as_str(), taken.pattern.as_str());
+            fail(&[
                 "route `",
-                &method(&route),
+                &method(route),
                 " ",
-                route.pattern.as_str(),
+                mine,
                 "` is already taken by `",
                 &method(taken),
                 " ",
-                taken.pattern.as_str(),
+                its,
                 "` (",
-                &by,
+                &place,
                 ")",
-            ];
-            fail(&texts);
+            ]);
         }
-        self.0.push(route);
     }
 
     #[track_caller]
     fn include(&mut self, prefix: &str, inner: App) {
         let offset = self.0.scopes.len();
-        match Pattern::new(text::concat([prefix, "/"]).into()) {
-            Ok(_) if prefix.ends_with('/') => fail(&["prefix `", prefix, "` must not end with `/`"]),
-            Err(fault) => fail(&["prefix `", prefix, "` ", fault]),
-            Ok(_) => {}
+        if crate::wasi::CHECKED && !prefix.is_empty() {
+            match Pattern::new(text::concat([prefix, "/"]).into()).fault() {
+                Some(fault) => fail(&["prefix `", prefix, "` ", fault]),
+                None if prefix.ends_with('/') => fail(&["prefix `", prefix, "` must not end with `/`"]),
+                None => {}
+            }
         }
         for (index, mut scope) in inner.scopes.into_iter().enumerate() {
-            if index == 0 {
-                scope.parent = 0;
-                scope.prefix = Scope::prefix(prefix);
-            } else {
-                let inner = scope.prefix.as_ref().map_or("", Pattern::as_str);
+            if index > 0 {
                 scope.parent += offset;
-                scope.prefix = Scope::prefix(&text::concat([prefix, inner]));
             }
+            let inner = scope.prefix.as_ref().map_or("", Pattern::as_str);
+            scope.prefix = Some(Pattern::new(Cow::Owned(text::concat([prefix, inner]))));
             self.0.scopes.push(scope);
         }
         for mut route in inner.routes {
             route.scope += offset;
-            let text = String::from(route.pattern.as_str());
-            match route.pattern.nested(prefix) {
-                Ok(pattern) => self.insert(Route { pattern, ..route }),
-                Err(fault) => fail(&["route `", prefix, &text, "` ", fault]),
-            }
+            route.pattern = route.pattern.nested(prefix);
+            self.insert(route);
         }
     }
 }
@@ -247,8 +252,4 @@ fn fail(texts: &[&str]) -> ! {
         message.push_str(text);
     }
     crate::wasi::fail(&message)
-}
-
-fn place(at: &Location<'_>) -> String {
-    text::concat([at.file(), ":", &text::decimal(at.line().into())])
 }

@@ -38,7 +38,6 @@ pub struct Call {
     method: Method,
     target: String,
     head: Head,
-    body: Body,
 }
 
 /// What came back, read to its end.
@@ -93,8 +92,8 @@ impl Client {
 
     /// Begins a request with any method.
     pub fn request(&self, method: Method, target: &str) -> Call {
-        let head = Head { headers: Headers::new(), authority: Some(String::from("localhost")) };
-        Call { app: self.app, method, target: target.into(), head, body: Body::empty() }
+        let head = Head { headers: Headers::new(), authority: Some(String::from("localhost")), body: Body::empty(), trailers: None };
+        Call { app: self.app, method, target: target.into(), head }
     }
 }
 
@@ -123,20 +122,20 @@ impl Call {
         let body = body.into();
         self.head.headers.remove("content-length");
         let length = crate::text::decimal(body.len() as u64);
-        self.body = body.into();
+        self.head.body = body.into();
         self.header("content-length", length)
     }
 
     /// Sets a body that comes in pieces, without a length.
     pub fn chunks<C: Into<Vec<u8>>>(mut self, chunks: impl IntoIterator<Item = C>) -> Call {
         let chunks: Vec<Vec<u8>> = chunks.into_iter().map(Into::into).collect();
-        self.body = Body::from_stream(Chunks(chunks.into_iter()));
+        self.head.body = Body::from_stream(Chunks(chunks.into_iter()));
         self
     }
 
     /// Sets a body of one's own making.
     pub fn stream(mut self, body: Body) -> Call {
-        self.body = body;
+        self.head.body = body;
         self
     }
 
@@ -155,10 +154,9 @@ impl Call {
 
     /// Sends it and reads the answer.
     pub fn send(self) -> Reply {
-        let request = Request::new(self.method, self.target, self.head, self.body);
-        let app = self.app;
+        let request = Request::new(self.method, self.target, self.head);
+        let (status, headers, mut body) = self.app.respond(request, |answer| block_on(answer)).into_parts();
         block_on(async move {
-            let (status, headers, mut body) = app.respond(request).await.into_parts();
             let mut reply = Reply { status, headers, body: Vec::new(), trailers: None, broken: None };
             loop {
                 match body.chunk().await {

@@ -11,7 +11,7 @@ pub fn concat<const N: usize>(parts: [&str; N]) -> String {
 }
 
 fn join(parts: &[&str]) -> String {
-    let mut text = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    let mut text = String::new();
     for part in parts {
         text.push_str(part);
     }

@@ -11,7 +11,7 @@ pub fn router() -> Router {
 }
 
 async fn hello(req: Request) -> Result<String> {
-    Ok(tabi::concat(["Hello, ", req.raw_param("name")?, "!"]))
+    Ok(tabi::concat(["Hello, ", &req.raw_param("name")?, "!"]))
 }
 
 tabi::serve!(router);

@@ -1,11 +1,10 @@
 //! Runs futures over `wasi:io/poll`: polls them until each waits for the host, then waits with them.
 
-use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::future::{Future, poll_fn};
-use core::pin::Pin;
+use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use wasip2::io::poll::{self, Pollable};
@@ -24,6 +23,14 @@ static REACTOR: Reactor = Reactor { waiting: Cell::new(Vec::new()), ready: Cell:
 
 /// Set where one future wakes another, so that nobody waits for the host meanwhile.
 static WOKEN: AtomicBool = AtomicBool::new(false);
+
+/// How to wait. Set by the first that has something to wait for, so that an app in which nobody waits is spared it.
+struct Park(Cell<fn()>);
+
+// SAFETY: as above.
+unsafe impl Sync for Park {}
+
+static PARK: Park = Park(Cell::new(|| super::p2::fail("the handler waits for something that never comes")));
 
 /// Waits until the host says that something is ready.
 pub(super) async fn wait(pollable: Pollable) {
@@ -45,39 +52,55 @@ pub(super) fn poll_wait(pollable: &Rc<Pollable>) -> Poll<()> {
     let mut waiting = REACTOR.waiting.take();
     waiting.push(pollable.clone());
     REACTOR.waiting.set(waiting);
+    PARK.0.set(park);
     Poll::Pending
 }
 
 /// Runs a future to its end.
-pub(super) fn block_on(mut future: Pin<Box<dyn Future<Output = ()>>>) {
-    // SAFETY: the functions of the table use no data.
-    let waker = unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &VTABLE)) };
-    let mut cx = Context::from_waker(&waker);
-    loop {
-        WOKEN.store(false, Ordering::Relaxed);
-        if future.as_mut().poll(&mut cx).is_ready() {
-            return;
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut value = None;
+    // The loop stands once in a component, whatever the futures.
+    drive(&mut |cx| match future.as_mut().poll(cx) {
+        Poll::Ready(ready) => {
+            value = Some(ready);
+            true
         }
-        let waiting = REACTOR.waiting.take();
-        if WOKEN.load(Ordering::Relaxed) {
-            continue;
-        }
-        if waiting.is_empty() {
-            super::p2::fail("the handler waits for something that never comes");
-        }
-        REACTOR.ready.set(ready_of(waiting));
+        Poll::Pending => false,
+    });
+    match value {
+        Some(value) => value,
+        None => super::p2::fail("a future that is done has no value"),
     }
 }
 
-/// Blocks until at least one is ready, and returns those that are.
-fn ready_of(waiting: Vec<Rc<Pollable>>) -> Vec<Rc<Pollable>> {
-    if let [one] = waiting.as_slice() {
-        one.block();
-        return waiting;
+/// Polls until it is done, and waits for the host in between.
+pub(super) fn drive(done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
+    // SAFETY: the functions of the table use no data.
+    let waker = unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &VTABLE)) };
+    let mut cx = Context::from_waker(&waker);
+    while !done(&mut cx) {
+        if !WOKEN.swap(false, Ordering::Relaxed) {
+            (PARK.0.get())();
+        }
     }
-    let borrowed: Vec<&Pollable> = waiting.iter().map(|pollable| &**pollable).collect();
-    let ready = poll::poll(&borrowed);
-    ready.iter().filter_map(|index| waiting.get(*index as usize)).cloned().collect()
+}
+
+/// Blocks until at least one of what is waited for is ready.
+fn park() {
+    let waiting = REACTOR.waiting.take();
+    REACTOR.ready.set(match waiting.as_slice() {
+        [] => super::p2::fail("the handler waits for something that never comes"),
+        [one] => {
+            one.block();
+            waiting
+        }
+        many => {
+            let borrowed: Vec<&Pollable> = many.iter().map(|pollable| &**pollable).collect();
+            let ready = poll::poll(&borrowed);
+            ready.iter().filter_map(|index| many.get(*index as usize)).cloned().collect()
+        }
+    });
 }
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(|_| RawWaker::new(core::ptr::null(), &VTABLE), wake, wake, |_| {});

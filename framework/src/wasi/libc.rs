@@ -47,6 +47,15 @@ extern "C" fn __wasilibc_deinitialize_environ() {}
 #[unsafe(no_mangle)]
 extern "C" fn __wasilibc_maybe_reinitialize_environ_eagerly() {}
 
+/// Where libc keeps the working directory, beside `getcwd`.
+#[unsafe(no_mangle)]
+static __wasilibc_cwd: Environment = Environment(ptr::null_mut());
+
+#[unsafe(no_mangle)]
+extern "C" fn getcwd(_: *mut c_char, _: usize) -> *mut c_char {
+    ptr::null_mut()
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn abort() -> ! {
     core::arch::wasm32::unreachable()

@@ -4,6 +4,8 @@
 
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod executor;
+#[cfg(target_family = "wasm")]
+mod heap;
 #[cfg(all(target_family = "wasm", feature = "std", not(feature = "environment")))]
 mod libc;
 #[cfg(not(all(target_family = "wasm", feature = "p2")))]
@@ -14,9 +16,9 @@ pub mod p2;
 mod runtime;
 
 #[cfg(not(all(target_family = "wasm", feature = "p2")))]
-pub(crate) use native::{Head, fail, log};
+pub(crate) use native::{CHECKED, Head, fail, log};
 #[cfg(all(target_family = "wasm", feature = "p2"))]
-pub(crate) use p2::{Head, fail, log};
+pub(crate) use p2::{CHECKED, Head, fail, log};
 
 /// Exports an app as a component, where there is a component to be: natively it does nothing.
 ///

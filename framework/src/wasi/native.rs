@@ -1,5 +1,7 @@
 //! The twin of the runtime for tests: what a runtime would know is given.
 
+use crate::body::Body;
+use crate::error::Result;
 use crate::headers::Headers;
 use alloc::string::String;
 
@@ -8,6 +10,8 @@ use alloc::string::String;
 pub(crate) struct Head {
     pub(crate) headers: Headers,
     pub(crate) authority: Option<String>,
+    pub(crate) body: Body,
+    pub(crate) trailers: Option<Headers>,
 }
 
 impl Head {
@@ -22,7 +26,18 @@ impl Head {
     pub(crate) fn authority(&self) -> Option<String> {
         self.authority.clone()
     }
+
+    pub(crate) fn body(&mut self) -> Body {
+        self.body.take()
+    }
+
+    pub(crate) async fn trailers(&mut self) -> Result<Option<Headers>> {
+        Ok(self.trailers.take())
+    }
 }
+
+/// Whether mistakes in building an app are looked for.
+pub(crate) const CHECKED: bool = true;
 
 /// Ends the program with a message.
 #[cold]

@@ -2,7 +2,7 @@
 
 use super::executor;
 use crate::app::App;
-use crate::body::{Body, Stream};
+use crate::body::{Body, Sink, Stream};
 use crate::error::{Error, Result};
 use crate::headers::Headers;
 use crate::limits;
@@ -11,7 +11,6 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::router::Router;
 use crate::status::Status;
-use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -43,7 +42,7 @@ impl Instance {
             None => router().into_app().leak(),
         };
         self.0.set(Some(app));
-        executor::block_on(Box::pin(exchange(app, request, out)));
+        exchange(app, request, out);
     }
 }
 
@@ -68,29 +67,26 @@ macro_rules! __serve_p2 {
     };
 }
 
-async fn exchange(app: &'static App, request: http::IncomingRequest, out: http::ResponseOutparam) {
-    let response = match incoming(request) {
-        Some(request) => app.respond(request).await,
+fn exchange(app: &'static App, request: http::IncomingRequest, out: http::ResponseOutparam) {
+    let (status, headers, body) = match incoming(request) {
+        Some(request) => app.respond(request, |answer| executor::block_on(answer)),
         None => Response::default().with_status(Status::BAD_REQUEST),
-    };
-    let (status, headers, body) = response.into_parts();
+    }
+    .into_parts();
     let message = http::OutgoingResponse::new(fields(&headers));
     if status != Status::OK && message.set_status_code(status.code()).is_err() {
         log("the runtime refuses the status");
     }
     let Ok(outgoing) = message.body() else { return };
     http::ResponseOutparam::set(out, Ok(message));
-    match send(&outgoing, body).await {
-        // The client is gone or the handler broke off: a body that is dropped never looks complete.
-        Err(error) => {
-            if let Some(cause) = error.and_then(|error| error.source_text()) {
-                log(&cause);
-            }
-        }
-        Ok(trailers) => {
-            let _ = http::OutgoingBody::finish(outgoing, trailers.map(|trailers| fields(&trailers)));
-        }
+    let end = match body.is_empty() {
+        true => Some(None),
+        false => outgoing.write().ok().and_then(|out| body.send(&mut Outgoing(out))),
+    };
+    if let Some(trailers) = end {
+        finish(outgoing, trailers.map(|trailers| fields(&trailers)));
     }
+    // Otherwise the body is dropped unfinished, and never looks complete.
 }
 
 fn incoming(request: http::IncomingRequest) -> Option<Request> {
@@ -107,21 +103,23 @@ fn incoming(request: http::IncomingRequest) -> Option<Request> {
         http::Method::Other(name) => Method::new(&name)?,
     };
     let target = request.path_with_query().filter(|target| !target.is_empty()).unwrap_or_else(|| String::from("/"));
-    let head = Rc::new(request);
-    let body = Body::from_stream(Incoming::Unread(head.clone()));
-    Some(Request::new(method, target, Head(head), body))
+    Some(Request::new(method, target, Head { request, body: None }))
 }
 
 /// The head of a request, which stays with the runtime until somebody asks.
-pub(crate) struct Head(Rc<http::IncomingRequest>);
+pub(crate) struct Head {
+    request: http::IncomingRequest,
+    /// Where the body is left for its trailers.
+    body: Option<Rc<Cell<Option<http::IncomingBody>>>>,
+}
 
 impl Head {
     pub(crate) fn headers(&self) -> Headers {
-        Headers::from_raw(self.0.headers().entries())
+        Headers::from_raw(self.request.headers().entries())
     }
 
     pub(crate) fn scheme(&self) -> Option<String> {
-        Some(match self.0.scheme()? {
+        Some(match self.request.scheme()? {
             http::Scheme::Http => String::from("http"),
             http::Scheme::Https => String::from("https"),
             http::Scheme::Other(name) => name,
@@ -129,120 +127,126 @@ impl Head {
     }
 
     pub(crate) fn authority(&self) -> Option<String> {
-        self.0.authority()
+        self.request.authority()
+    }
+
+    /// Returns the body, at the first call.
+    pub(crate) fn body(&mut self) -> Body {
+        let Ok(body) = self.request.consume() else { return Body::empty() };
+        let Ok(stream) = body.stream() else { return Body::empty() };
+        let left = Rc::new(Cell::new(None));
+        self.body = Some(left.clone());
+        Body::from_stream(Incoming { wait: None, stream: Some(stream), body: Some(body), left })
+    }
+
+    /// Returns the trailer fields, once the body is at its end.
+    pub(crate) async fn trailers(&mut self) -> Result<Option<Headers>> {
+        let Some(body) = self.body.as_ref().and_then(|left| left.take()) else { return Ok(None) };
+        let future = http::IncomingBody::finish(body);
+        loop {
+            match future.get() {
+                Some(Ok(Ok(Some(trailers)))) => return Ok(Some(Headers::from_raw(trailers.entries()))),
+                Some(Ok(Ok(None)) | Err(())) => return Ok(None),
+                Some(Ok(Err(_))) => return Err(broken()),
+                None => executor::wait(future.subscribe()).await,
+            }
+        }
     }
 }
 
-/// The body of a request.
-enum Incoming {
-    Unread(Rc<http::IncomingRequest>),
-    // The order matters: a stream has to be dropped before the body that it belongs to.
-    Reading { wait: Option<Rc<Pollable>>, stream: InputStream, body: http::IncomingBody },
-    Trailers { wait: Option<Rc<Pollable>>, future: http::FutureTrailers },
-    Ended,
+/// The body of a request. The order matters: a stream has to be dropped before the body that it belongs to, and what
+/// waits for it before the stream.
+struct Incoming {
+    wait: Option<Rc<Pollable>>,
+    stream: Option<InputStream>,
+    body: Option<http::IncomingBody>,
+    left: Rc<Cell<Option<http::IncomingBody>>>,
 }
 
 impl Stream for Incoming {
     fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
-        if let Incoming::Unread(request) = self {
-            let Ok(body) = request.consume() else { return self.end() };
-            let Ok(stream) = body.stream() else { return self.end() };
-            *self = Incoming::Reading { wait: None, stream, body };
-        }
-        let Incoming::Reading { wait, stream, .. } = self else { return Poll::Ready(None) };
+        let Some(stream) = &self.stream else { return Poll::Ready(None) };
         loop {
-            if let Some(pollable) = wait {
+            if let Some(pollable) = &self.wait {
                 ready!(executor::poll_wait(pollable));
             }
             match stream.read(limits::CHUNK as u64) {
                 Ok(chunk) if chunk.is_empty() => {
-                    wait.get_or_insert_with(|| Rc::new(stream.subscribe()));
+                    self.wait.get_or_insert_with(|| Rc::new(stream.subscribe()));
                 }
                 Ok(chunk) => {
+                    // Most often there is more at once: to ask is cheaper than to wait.
+                    self.wait = None;
                     return Poll::Ready(Some(Ok(chunk)));
                 }
-                Err(StreamError::Closed) => return self.end(),
-                Err(StreamError::LastOperationFailed(_)) => {
-                    *self = Incoming::Ended;
-                    return Poll::Ready(Some(Err(Error::new(Status::BAD_REQUEST, "the body broke off"))));
+                Err(end) => {
+                    self.wait = None;
+                    self.stream = None;
+                    self.left.set(self.body.take());
+                    return Poll::Ready(match end {
+                        StreamError::Closed => None,
+                        StreamError::LastOperationFailed(_) => Some(Err(broken())),
+                    });
                 }
             }
         }
     }
+}
 
-    fn poll_trailers(&mut self, _: &mut Context<'_>) -> Poll<Result<Option<Headers>>> {
-        let Incoming::Trailers { wait, future } = self else { return Poll::Ready(Ok(None)) };
-        let answer = loop {
-            match future.get() {
-                Some(answer) => break answer,
-                None => {
-                    let pollable = wait.get_or_insert_with(|| Rc::new(future.subscribe()));
-                    ready!(executor::poll_wait(pollable));
-                }
+#[cold]
+fn broken() -> Error {
+    Error::new(Status::BAD_REQUEST, "the body broke off")
+}
+
+/// Where a body goes.
+struct Outgoing(OutputStream);
+
+impl Sink for Outgoing {
+    fn write(&mut self, mut bytes: &[u8]) -> Option<()> {
+        while !bytes.is_empty() {
+            let room = self.0.check_write().ok()?;
+            let (now, later) = bytes.split_at_checked(room as usize).unwrap_or((bytes, &[]));
+            if now.is_empty() {
+                self.0.subscribe().block();
+            } else {
+                self.0.write(now).ok()?;
             }
-        };
-        *self = Incoming::Ended;
-        Poll::Ready(match answer {
-            Ok(Ok(Some(trailers))) => Ok(Some(Headers::from_raw(trailers.entries()))),
-            Ok(Ok(None)) | Err(()) => Ok(None),
-            Ok(Err(_)) => Err(Error::new(Status::BAD_REQUEST, "the body broke off")),
-        })
-    }
-}
-
-impl Incoming {
-    fn end(&mut self) -> Poll<Option<Result<Vec<u8>>>> {
-        if let Incoming::Reading { wait, stream, body } = core::mem::replace(self, Incoming::Ended) {
-            drop(wait);
-            drop(stream);
-            *self = Incoming::Trailers { wait: None, future: http::IncomingBody::finish(body) };
+            bytes = later;
         }
-        Poll::Ready(None)
+        Some(())
+    }
+
+    fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
+        executor::drive(done);
     }
 }
 
-/// Writes a body, as fast as the runtime takes it. Without an error that is worth a line, the client is gone.
-async fn send(outgoing: &http::OutgoingBody, mut body: Body) -> Result<Option<Headers>, Option<Error>> {
-    if body.is_empty() {
-        return Ok(None);
+/// Ends a body as complete. As `OutgoingBody::finish`, without its 1.3 KB to read an error that nobody could act upon.
+fn finish(body: http::OutgoingBody, trailers: Option<http::Fields>) {
+    #[link(wasm_import_module = "wasi:http/types@0.2.12")]
+    unsafe extern "C" {
+        #[link_name = "[static]outgoing-body.finish"]
+        fn finish(body: i32, has_trailers: i32, trailers: i32, result: *mut [u64; 5]);
     }
-    let out = outgoing.write().map_err(|()| None)?;
-    if let Some(bytes) = body.as_bytes() {
-        write(&out, bytes).await?;
-        return Ok(None);
-    }
-    while let Some(chunk) = body.chunk().await.map_err(Some)? {
-        write(&out, &chunk).await?;
-    }
-    body.trailers().await.map_err(Some)
+    let (has_trailers, trailers) = match &trailers {
+        Some(trailers) => (1, trailers.take_handle() as i32),
+        None => (0, 0),
+    };
+    let mut result = [0; 5];
+    // SAFETY: the signature is that of the interface; a result has 40 bytes there; both handles are given away.
+    unsafe { finish(body.take_handle() as i32, has_trailers, trailers, &mut result) };
 }
 
-async fn write(out: &OutputStream, mut bytes: &[u8]) -> Result<(), Option<Error>> {
-    while !bytes.is_empty() {
-        let room = out.check_write().map_err(|_| None)?;
-        let (now, later) = bytes.split_at_checked(usize::try_from(room).unwrap_or(usize::MAX)).unwrap_or((bytes, &[]));
-        if now.is_empty() {
-            executor::wait(out.subscribe()).await;
-        } else {
-            out.write(now).map_err(|_| None)?;
-        }
-        bytes = later;
-    }
-    Ok(())
-}
-
-/// Hands header fields over. What the runtime refuses is left out, with a line in the log.
+/// Hands header fields over.
 fn fields(headers: &Headers) -> http::Fields {
     http::Fields::from_list(headers.as_raw()).unwrap_or_else(|_| {
-        let fields = http::Fields::new();
-        for (name, value) in headers.as_raw() {
-            if fields.append(name, value).is_err() {
-                log(&crate::text::concat(["the runtime refuses the header field ", name]));
-            }
-        }
-        fields
+        log("the runtime refuses the header fields");
+        http::Fields::new()
     })
 }
+
+/// Whether mistakes in building an app are looked for: in a release build each instance would do so again.
+pub(crate) const CHECKED: bool = cfg!(debug_assertions);
 
 /// Ends the instance with a message in the log.
 #[cold]

@@ -1,60 +1,59 @@
 //! What std would bring, for `#![no_std]` apps: an allocator and a panic handler.
 
-use alloc::string::String;
+use super::heap;
+use alloc::alloc::{alloc, realloc};
 use core::alloc::{GlobalAlloc, Layout};
-use core::ffi::c_void;
-use core::fmt::Write;
 
+// What the compiler calls by itself, such as memcmp, comes from libc.
 #[link(name = "c")]
-unsafe extern "C" {
-    fn malloc(size: usize) -> *mut c_void;
-    fn free(at: *mut c_void);
-    fn realloc(at: *mut c_void, size: usize) -> *mut c_void;
-    fn aligned_alloc(align: usize, size: usize) -> *mut c_void;
-}
+unsafe extern "C" {}
 
-/// libc's allocator, which comes with the target.
-struct Libc;
+struct Heap;
 
 #[global_allocator]
-static ALLOCATOR: Libc = Libc;
+static ALLOCATOR: Heap = Heap;
 
-// SAFETY: libc's functions keep what the trait asks for; a larger alignment than malloc's goes through aligned_alloc.
-unsafe impl GlobalAlloc for Libc {
+// SAFETY: the heap keeps what the trait asks for.
+unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller promises a size above 0.
-        unsafe {
-            if layout.align() <= 8 { malloc(layout.size()) } else { aligned_alloc(layout.align(), layout.size()) }
-        }
-        .cast()
+        heap::aligned_alloc(layout.align(), layout.size()).cast()
     }
 
     unsafe fn dealloc(&self, at: *mut u8, _: Layout) {
         // SAFETY: the caller promises that it came from here.
-        unsafe { free(at.cast()) }
+        unsafe { heap::free(at.cast()) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if layout.align() <= 8 {
-            // SAFETY: as above.
-            return unsafe { realloc(at.cast(), size) }.cast();
-        }
-        // SAFETY: as above; the new block is no smaller than what is copied.
-        unsafe {
-            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-            if !new.is_null() {
-                core::ptr::copy_nonoverlapping(at, new, layout.size().min(size));
-                self.dealloc(at, layout);
-            }
-            new
-        }
+        // SAFETY: the caller promises that it came from here.
+        unsafe { heap::resize(at.cast(), layout.align(), size) }.cast()
     }
 }
 
+/// Where the runtime puts what it hands over: strings and lists that the app will own, so Rust's allocator has them.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
+    if size == 0 {
+        return core::ptr::without_provenance_mut(align);
+    }
+    // SAFETY: the canonical ABI promises an alignment that is a power of two, and what it got from here.
+    let new = unsafe {
+        match old_size {
+            0 => alloc(Layout::from_size_align_unchecked(size, align)),
+            _ => realloc(old, Layout::from_size_align_unchecked(old_size, align), size),
+        }
+    };
+    if new.is_null() {
+        core::arch::wasm32::unreachable();
+    }
+    new
+}
+
 #[panic_handler]
+#[inline(always)]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-    let mut message = String::new();
-    let _ = write!(message, "{info}");
-    super::p2::log(&message);
+    if let Some(at) = info.location() {
+        super::p2::log(&crate::text::concat(["panicked at ", at.file(), ":", &crate::text::decimal(at.line().into())]));
+    }
     core::arch::wasm32::unreachable()
 }
