@@ -8,7 +8,7 @@
 //! }
 //!
 //! async fn hello(req: Request) -> Result<String> {
-//!     Ok(tabi::concat(["Hello, ", req.raw_param("name")?, "!"]))
+//!     Ok(tabi::concat(["Hello, ", &req.raw_param("name")?, "!"]))
 //! }
 //!
 //! tabi::serve!(router);
@@ -25,8 +25,10 @@ extern crate alloc;
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+mod accept;
 mod app;
 mod body;
+mod choice;
 mod conditional;
 mod date;
 mod error;
@@ -53,16 +55,18 @@ mod response;
 mod router;
 mod status;
 mod stream;
-mod table;
 #[cfg(all(feature = "std", not(target_family = "wasm")))]
 pub mod testing;
 mod text;
 #[cfg(feature = "serde")]
 mod typed;
+mod vary;
 #[allow(unsafe_code, reason = "the one room for it")]
 mod wasi;
 
+pub use accept::Accept;
 pub use body::{Body, Stream};
+pub use choice::Choice;
 pub use conditional::Validators;
 pub use date::Date;
 pub use error::{Error, OrStatus, Result};
