@@ -14,3 +14,24 @@ pub const CHUNK: usize = 64 * 1024;
 /// How many ranges a request may ask for; the field is ignored where there are more. Viewers of documents ask for a
 /// dozen, attackers for thousands.
 pub const RANGES: usize = 32;
+
+/// How many parts a multipart form may have: 1,000, as PHP's and Python's parsers have it; more is 413.
+/// [`Multipart::part_limit`](crate::Multipart::part_limit) changes it.
+pub const PARTS: usize = 1000;
+
+/// How many bytes the header fields of one part may have: 16 KiB, as whole requests have with most servers; more is
+/// 413. [`Multipart::head_limit`](crate::Multipart::head_limit) changes it.
+pub const PART_HEAD: usize = 16 * 1024;
+
+/// How many bytes of one field are read into memory as text: 1 MiB, a long article; more is 413.
+/// [`Multipart::field_limit`](crate::Multipart::field_limit) changes it. Files are streams and not counted here.
+pub const FIELD: usize = 1024 * 1024;
+
+/// How many bytes of all fields together [`Multipart::next_file`](crate::Multipart::next_file) keeps in memory, with
+/// their names: as much as of any body; more is 413.
+pub const FIELDS: usize = BODY;
+
+/// How many bytes a multipart form may have, files and all: 32 MiB, some photos of a telephone; more is 413. They
+/// stream, so that this protects whatever the app does with them rather than its memory.
+/// [`Multipart::total_limit`](crate::Multipart::total_limit) and [`BodyLimit`](crate::BodyLimit) change it.
+pub const MULTIPART: u64 = 32 * 1024 * 1024;
