@@ -39,15 +39,7 @@ impl Exchange {
     /// Begins an exchange on `conn`.
     pub(crate) fn begin(conn: &Arc<Conn>, log: &Log, id: u64) -> Self {
         conn.enter();
-        Self {
-            conn: conn.clone(),
-            log: log.clone(),
-            id,
-            permit: None,
-            record: None,
-            bytes: 0,
-            end: End::Open,
-        }
+        Self { conn: conn.clone(), log: log.clone(), id, permit: None, record: None, bytes: 0, end: End::Open }
     }
 
     /// Has the access log in `form` tell about this exchange.

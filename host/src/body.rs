@@ -24,9 +24,7 @@ impl BodyFault {
     /// The status that explains it, when something went wrong.
     pub(crate) fn status(&self) -> Option<(hyper::StatusCode, &'static str)> {
         match self.0.as_ref()?.load(Relaxed) {
-            TOO_LARGE => {
-                Some((hyper::StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large"))
-            }
+            TOO_LARGE => Some((hyper::StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large")),
             TOO_SLOW => Some((hyper::StatusCode::REQUEST_TIMEOUT, "the request body stalled")),
             _ => None,
         }
@@ -65,10 +63,7 @@ impl Body for RequestBody {
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let frame = match Pin::new(&mut self.inner).poll_frame(cx) {
             Poll::Ready(frame) => frame,
             Poll::Pending => {
@@ -171,9 +166,7 @@ fn keep_promise(
             *left -= length;
             frame
         }
-        None if *left > 0 => {
-            Some(Err(Failure::Invalid("fewer bytes than its content-length".into())))
-        }
+        None if *left > 0 => Some(Err(Failure::Invalid("fewer bytes than its content-length".into()))),
         _ => frame,
     }
 }
@@ -187,10 +180,7 @@ impl Body for ResponseBody {
     type Data = Bytes;
     type Error = Cut;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let this = &mut *self;
         let frame = match &mut this.kind {
             Kind::Full(bytes) if bytes.is_empty() => None,

@@ -88,11 +88,7 @@ pub struct BuildOptions {
 
 impl Listen {
     /// Puts flags above the environment above the default.
-    pub fn addr(
-        &self,
-        env: impl Fn(&str) -> Option<String>,
-        default: SocketAddr,
-    ) -> Result<SocketAddr, String> {
+    pub fn addr(&self, env: impl Fn(&str) -> Option<String>, default: SocketAddr) -> Result<SocketAddr, String> {
         if let Some(addr) = self.addr {
             return Ok(addr);
         }
@@ -102,14 +98,15 @@ impl Listen {
             None => env(env_name).filter(|value| !value.is_empty()).map(|value| (value, env_name)),
         };
         if let Some((host, from)) = given(self.host.clone(), "--host", "TABI_HOST") {
-            addr.set_ip(parse_host(&host).ok_or_else(|| {
-                format!("{from} is {host:?}, which is no IP address and not localhost")
-            })?);
+            addr.set_ip(
+                parse_host(&host)
+                    .ok_or_else(|| format!("{from} is {host:?}, which is no IP address and not localhost"))?,
+            );
         }
         if let Some((port, from)) = given(self.port.map(|p| p.to_string()), "--port", "TABI_PORT") {
-            addr.set_port(port.parse().map_err(|_| {
-                format!("{from} is {port:?}, which is no port; ports go from 0 to 65535")
-            })?);
+            addr.set_port(
+                port.parse().map_err(|_| format!("{from} is {port:?}, which is no port; ports go from 0 to 65535"))?,
+            );
         }
         Ok(addr)
     }
@@ -130,9 +127,7 @@ mod tests {
     fn check(args: &[&str], env: &[(&str, &str)], wanted: Result<&str, &str>) {
         let cli = Cli::try_parse_from(["tabi", "serve", "x"].iter().chain(args)).expect("valid");
         let Command::Serve(serve) = cli.command else { panic!("serve") };
-        let env = |name: &str| {
-            env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
-        };
+        let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
         let got = serve.listen.addr(env, SocketAddr::from(([127, 0, 0, 1], 8080)));
         match wanted {
             Ok(addr) => assert_eq!(got.map(|addr| addr.to_string()), Ok(addr.to_owned())),

@@ -136,12 +136,7 @@ impl Default for Config {
 
 impl Default for Reuse {
     fn default() -> Self {
-        Self {
-            requests_p2: 1,
-            requests_p3: 4096,
-            concurrent_p3: 64,
-            idle: Duration::from_secs(10),
-        }
+        Self { requests_p2: 1, requests_p3: 4096, concurrent_p3: 64, idle: Duration::from_secs(10) }
     }
 }
 

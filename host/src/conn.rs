@@ -84,8 +84,7 @@ impl Conn {
     pub(crate) fn stopping(&self, cx: &Context<'_>, registered: &mut bool) -> Stop {
         // A task keeps its waker for life, so one registration lasts until it is used.
         if !*registered {
-            *self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) =
-                Some(cx.waker().clone());
+            *self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(cx.waker().clone());
             *registered = true;
         }
         match self.stop.load(Relaxed) {
@@ -155,8 +154,7 @@ impl<S> Timed<S> {
             Some(wait) if wait.requests == requests => *wait,
             waiting => *waiting.insert(Wait { since: clock::now_ms(), requests, begun: false }),
         };
-        let limit =
-            if wait.begun { self.limits.header_timeout } else { self.limits.idle_timeout };
+        let limit = if wait.begun { self.limits.header_timeout } else { self.limits.idle_timeout };
         let end = wait.since + u64::try_from(limit.as_millis()).unwrap_or(u64::MAX / 2);
         ready!(self.read.poll(cx, end));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
@@ -187,11 +185,7 @@ impl<S> Timed<S> {
 }
 
 impl<S: Read + Unpin> Read for Timed<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         match Pin::new(&mut this.inner).poll_read(cx, buf) {
             Poll::Ready(result) => {
@@ -207,11 +201,7 @@ impl<S: Read + Unpin> Read for Timed<S> {
 }
 
 impl<S: Write + Unpin> Write for Timed<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self;
         match Pin::new(&mut this.inner).poll_write(cx, buf) {
             Poll::Pending => this.poll_stuck(cx),

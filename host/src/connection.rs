@@ -68,11 +68,7 @@ fn h2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
 }
 
 /// Polls a connection and its stop signal together.
-async fn drive<C: Future>(
-    conn: &Conn,
-    mut served: Pin<&mut C>,
-    drain: impl Fn(Pin<&mut C>),
-) -> Option<C::Output> {
+async fn drive<C: Future>(conn: &Conn, mut served: Pin<&mut C>, drain: impl Fn(Pin<&mut C>)) -> Option<C::Output> {
     let (mut registered, mut draining) = (false, false);
     std::future::poll_fn(|cx| {
         match conn.stopping(cx, &mut registered) {

@@ -67,36 +67,20 @@ fn read(path: &Path) -> Result<Vec<u8>, StartError> {
     })
 }
 
-fn compile(
-    engine: &Engine,
-    path: &Path,
-    bytes: &[u8],
-    config: &Config,
-    log: &Log,
-) -> Result<Component, StartError> {
-    let cache = config.cache_dir.as_deref().and_then(|dir| {
-        Cache::open(dir)
-            .map_err(|why| log.line(format!("tabi: no compile cache: {why}")))
-            .ok()
-    });
+fn compile(engine: &Engine, path: &Path, bytes: &[u8], config: &Config, log: &Log) -> Result<Component, StartError> {
+    let cache = config
+        .cache_dir
+        .as_deref()
+        .and_then(|dir| Cache::open(dir).map_err(|why| log.line(format!("tabi: no compile cache: {why}"))).ok());
     let component = match cache {
         Some(cache) => cache.load(engine, bytes).map(|(component, _)| component),
         None => Component::new(engine, bytes),
     };
-    component.map_err(|error| {
-        StartError::new(format!("{} does not compile: {}", path.display(), one_line(&error)))
-    })
+    component.map_err(|error| StartError::new(format!("{} does not compile: {}", path.display(), one_line(&error))))
 }
 
-fn link(
-    engine: &Engine,
-    component: &Component,
-    outline: &Outline,
-    path: &Path,
-) -> Result<Pre, StartError> {
-    let fail = |error: wasmtime::Error| {
-        StartError::new(imports::explain(path, outline, &one_line(&error)))
-    };
+fn link(engine: &Engine, component: &Component, outline: &Outline, path: &Path) -> Result<Pre, StartError> {
+    let fail = |error: wasmtime::Error| StartError::new(imports::explain(path, outline, &one_line(&error)));
     let linker = linker(engine, outline.world).map_err(fail)?;
     let pre = linker.instantiate_pre(component).map_err(fail)?;
     Ok(match outline.world {

@@ -119,9 +119,7 @@ impl Drop for Shared {
 /// Keeps a guest from steering the terminal or forging lines of the log.
 fn printable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    text.chars()
-        .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
+    text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -152,9 +150,7 @@ impl StdoutStream for GuestStream {
 }
 
 impl Pollable for GuestStream {
-    fn ready<'life, 'future>(
-        &'life mut self,
-    ) -> Pin<Box<dyn Future<Output = ()> + Send + 'future>>
+    fn ready<'life, 'future>(&'life mut self) -> Pin<Box<dyn Future<Output = ()> + Send + 'future>>
     where
         'life: 'future,
         Self: 'future,
@@ -233,10 +229,7 @@ mod tests {
         check(&[b"on", b"e\ntw", b"o"], "stdout # one\nstdout # two\n");
         check(&[b"\x1b[2J\r\n"], "stdout # \u{fffd}[2J\u{fffd}\n");
         check(&[b"\xff\n"], "stdout # \u{fffd}\n");
-        check(
-            &[b"123456789\n"],
-            "stdout # 12345678\ntabi: # 1 bytes of guest output were dropped\n",
-        );
+        check(&[b"123456789\n"], "stdout # 12345678\ntabi: # 1 bytes of guest output were dropped\n");
         check(
             &[b"1234567\n1234567\n1234567\n"],
             "stdout # 1234567\nstdout # 1234567\nstdout # 1234\n\

@@ -4,10 +4,8 @@ use crate::inspect::Outline;
 use std::path::Path;
 
 /// Packages of 0.2 and 0.3 that every component may import.
-const OFFERED: &[&str] = &[
-    "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:cli/", "wasi:http/", "wasi:filesystem/",
-    "wasi:sockets/",
-];
+const OFFERED: &[&str] =
+    &["wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:cli/", "wasi:http/", "wasi:filesystem/", "wasi:sockets/"];
 
 /// Explains in one line why a component can't be linked; `reason` is the linker's own word.
 pub(crate) fn explain(path: &Path, outline: &Outline, reason: &str) -> String {
@@ -22,7 +20,7 @@ pub(crate) fn explain(path: &Path, outline: &Outline, reason: &str) -> String {
 
 fn offered(import: &str) -> bool {
     let version_ok = match import.rsplit_once('@') {
-        Some((_, version)) => version.starts_with("0.2.") || version == "0.3.0",
+        Some((_, version)) => !version.contains('-') && (version.starts_with("0.2.") || version.starts_with("0.3.")),
         None => false,
     };
     version_ok && OFFERED.iter().any(|package| import.starts_with(package))
@@ -31,7 +29,7 @@ fn offered(import: &str) -> bool {
 fn describe(import: &str) -> String {
     let what = match import.split(['/', '@']).next().unwrap_or_default() {
         package if OFFERED.iter().any(|known| known.trim_end_matches('/') == package) => {
-            "a version other than 0.2 and 0.3.0, which are the stable ones"
+            "not one of its stable versions, which are 0.2 and 0.3"
         }
         "wasi:keyvalue" => "key-value storage, which this host can't grant yet",
         "wasi:config" => "configuration values, which this host can't grant yet",
@@ -39,9 +37,7 @@ fn describe(import: &str) -> String {
         "wasi:blobstore" => "object storage, which no setting grants",
         "wasi:nn" => "machine learning, which no setting grants",
         "wasi:tls" => "TLS from inside of the guest, which no setting grants",
-        "wasi_snapshot_preview1" | "wasi:snapshot-preview1" => {
-            "WASI 0.1; wrap the module with the preview1 adapter"
-        }
+        "wasi_snapshot_preview1" | "wasi:snapshot-preview1" => "WASI 0.1; wrap the module with the preview1 adapter",
         package if package.starts_with("wasi:") => "an unstable WASI proposal",
         _ => "an interface of another component; compose them with `wac plug`",
     };
@@ -64,7 +60,7 @@ mod tests {
     #[test]
     fn missing_imports_are_explained() {
         check("wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/store@0.2.0-draft (key-value");
-        check("wasi:http/types@0.3.0-rc-2025", "a version other than 0.2 and 0.3.0");
+        check("wasi:http/types@0.3.0-rc-2025", "not one of its stable versions");
         check("acme:db/query", "wac plug");
         check("wasi:nn/graph@0.2.0-rc", "machine learning");
         check("wasi:http/types@0.2.4", "can't be linked: reason");

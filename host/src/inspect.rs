@@ -42,9 +42,7 @@ impl Outline {
                 "{name} is a core module, not a component: build it with --target wasm32-wasip2, \
                  or turn it into a component with `wasm-tools component new`"
             )),
-            Fault::Broken(why) => {
-                StartError::new(format!("{name} is not a valid WebAssembly component: {why}"))
-            }
+            Fault::Broken(why) => StartError::new(format!("{name} is not a valid WebAssembly component: {why}")),
         })?;
         let has = |wanted: &str| exports.iter().any(|name| name.starts_with(wanted));
         let world = if has("wasi:http/handler@0.3.") {
@@ -92,8 +90,7 @@ fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Fault> {
 
 fn no_handler(path: &Path, exports: &[String]) -> StartError {
     let found = if exports.iter().any(|name| name.starts_with("wasi:cli/run")) {
-        "it exports wasi:cli/run, so it is a command; a service is a library crate of type cdylib"
-            .to_owned()
+        "it exports wasi:cli/run, so it is a command; a service is a library crate of type cdylib".to_owned()
     } else if exports.is_empty() {
         "it exports nothing".to_owned()
     } else {

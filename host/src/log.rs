@@ -36,9 +36,7 @@ impl Log {
         let dropped = Arc::new(AtomicU64::new(0));
         let lost = dropped.clone();
         // Without a thread the lines are dropped, which is what a full log does as well.
-        let _ = std::thread::Builder::new()
-            .name("tabi-log".into())
-            .spawn(move || write_lines(sink, &queue, &lost));
+        let _ = std::thread::Builder::new().name("tabi-log".into()).spawn(move || write_lines(sink, &queue, &lost));
         Self { lines, dropped }
     }
 

@@ -12,9 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => serve(&args),
-        Command::Build(args) => {
-            build(&args.path, &args.build).map(|component| println!("{}", component.display()))
-        }
+        Command::Build(args) => build(&args.path, &args.build).map(|component| println!("{}", component.display())),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -28,8 +26,7 @@ fn main() -> ExitCode {
 fn serve(args: &Serve) -> Result<(), StartError> {
     let config = config(args)?;
     let log = Log::stderr();
-    let component =
-        if args.path.is_dir() { build(&args.path, &args.build)? } else { args.path.clone() };
+    let component = if args.path.is_dir() { build(&args.path, &args.build)? } else { args.path.clone() };
     let host = Host::load(&component, config, log.clone())?;
     let server = host.serve(host.bind()?)?;
     let url = format!("http://{}/", server.addr());
@@ -41,8 +38,7 @@ fn serve(args: &Serve) -> Result<(), StartError> {
 /// Serves until a signal drains it; a second signal forces the end.
 fn run(server: Server, log: &Log) -> Result<(), StartError> {
     let fail = |error| StartError::new(format!("can't wait for signals: {error}"));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
     runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;

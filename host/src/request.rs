@@ -103,8 +103,7 @@ fn parse_host(host: &HeaderValue) -> Result<Option<Authority>, Refusal> {
         Ok(name) if !name.as_str().contains('@') && !name.host().is_empty() => {
             let port = name.as_str().strip_prefix(name.host()).unwrap_or_default();
             let digits = port.strip_prefix(':').unwrap_or(port);
-            if digits.bytes().all(|byte| byte.is_ascii_digit())
-                && (digits.is_empty() || digits.parse::<u16>().is_ok())
+            if digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits.is_empty() || digits.parse::<u16>().is_ok())
             {
                 Ok(Some(name))
             } else {

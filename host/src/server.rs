@@ -59,20 +59,14 @@ pub struct Server {
 
 impl Server {
     /// Serves `app` on `listener` with threads of its own.
-    pub(crate) fn start(
-        listener: TcpListener,
-        app: &App,
-        config: Config,
-        log: Log,
-    ) -> Result<Self, StartError> {
+    pub(crate) fn start(listener: TcpListener, app: &App, config: Config, log: Log) -> Result<Self, StartError> {
         let fail = |error: std::io::Error| StartError::new(format!("can't serve: {error}"));
         listener.set_nonblocking(true).map_err(fail)?;
         let addr = listener.local_addr().map_err(fail)?;
         let limits = Arc::new(config.limits.clone());
         let shared = Arc::new(Shared {
             places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
-            local: Authority::try_from(addr.to_string())
-                .unwrap_or_else(|_| Authority::from_static("localhost")),
+            local: Authority::try_from(addr.to_string()).unwrap_or_else(|_| Authority::from_static("localhost")),
             config,
             limits,
             log,
@@ -223,12 +217,7 @@ async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(std::net::Tcp
 }
 
 /// The acceptor's life: hand out connections until told to stop, then see them off.
-async fn accept(
-    listener: TcpListener,
-    shared: &Arc<Shared>,
-    crew: &[Hand],
-    mut stopping: watch::Receiver<Stop>,
-) {
+async fn accept(listener: TcpListener, shared: &Arc<Shared>, crew: &[Hand], mut stopping: watch::Receiver<Stop>) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return shared.log.line(format!("tabi: can't listen: {error}")),
@@ -388,4 +377,3 @@ impl Shared {
         self.per_ip.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
-

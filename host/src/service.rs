@@ -55,16 +55,15 @@ async fn guest(
     let shared = &worker.shared;
     let version = request.version();
     let head_only = request.method() == Method::HEAD;
-    let incoming =
-        match request::bound_body(request, &shared.limits, exchange.id(), conn.https) {
-            Ok(incoming) => incoming,
-            Err(refusal) => {
-                exchange.fault(refusal.reason);
-                let mut response = answer::error(refusal.status, exchange);
-                answer::close(&mut response, version);
-                return response;
-            }
-        };
+    let incoming = match request::bound_body(request, &shared.limits, exchange.id(), conn.https) {
+        Ok(incoming) => incoming,
+        Err(refusal) => {
+            exchange.fault(refusal.reason);
+            let mut response = answer::error(refusal.status, exchange);
+            answer::close(&mut response, version);
+            return response;
+        }
+    };
     let Some(permit) = place(worker).await else {
         exchange.fault("no place for the request within queue_timeout");
         return answer::error(StatusCode::SERVICE_UNAVAILABLE, exchange);
@@ -135,8 +134,7 @@ fn check(mut answer: Answer, head_only: bool) -> Result<(Answer, Option<u64>), F
         match body {
             // A HEAD answer tells the length that GET would have (RFC 9110 9.3.2).
             AnswerBody::Whole(frames) if head_only && promised.is_none() && !empty => {
-                let sum: Option<u64> =
-                    frames.iter().map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
+                let sum: Option<u64> = frames.iter().map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
                 if let Some(sum) = sum {
                     answer.head.headers.insert(CONTENT_LENGTH, sum.into());
                 }
@@ -147,8 +145,7 @@ fn check(mut answer: Answer, head_only: bool) -> Result<(Answer, Option<u64>), F
         return Ok((answer, None));
     }
     if let (AnswerBody::Whole(frames), Some(promised)) = (&answer.body, promised) {
-        let sum: u64 =
-            frames.iter().filter_map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
+        let sum: u64 = frames.iter().filter_map(|frame| Some(frame.data_ref()?.len() as u64)).sum();
         if sum != promised {
             return Err(Failure::Invalid(format!("{sum} bytes, but content-length {promised}")));
         }

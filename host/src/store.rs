@@ -7,8 +7,7 @@ use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{
-    DEFAULT_FORBIDDEN_HEADERS, ForbiddenHeaderFilter, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
-    WasiHttpView,
+    DEFAULT_FORBIDDEN_HEADERS, ForbiddenHeaderFilter, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
 /// Bytes that a guest may hand over in one write to a body.
@@ -38,10 +37,7 @@ impl State {
             http,
             table,
             hooks: Hooks,
-            memory: StoreLimitsBuilder::new()
-                .memory_size(limits.memory)
-                .table_elements(limits.table_elements)
-                .build(),
+            memory: StoreLimitsBuilder::new().memory_size(limits.memory).table_elements(limits.table_elements).build(),
             limits: limits.clone(),
             log: GuestLog::new(log.clone(), id, limits),
         };

@@ -58,9 +58,7 @@ impl Failure {
     /// The status that the client sees when no head was sent yet.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::Trap(_) | Self::NoAnswer | Self::Unfinished | Self::Invalid(_) => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            Self::Trap(_) | Self::NoAnswer | Self::Unfinished | Self::Invalid(_) => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Code(status, _) => *status,
             Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
@@ -87,24 +85,39 @@ pub(crate) fn status_of_code(code: &str) -> StatusCode {
     let name = code.rsplit("::").next().unwrap_or(code);
     let name = name.split(['(', ' ', '{']).next().unwrap_or_default();
     match name {
-        "DnsTimeout" | "ConnectionTimeout" | "ConnectionReadTimeout" | "ConnectionWriteTimeout"
+        "DnsTimeout"
+        | "ConnectionTimeout"
+        | "ConnectionReadTimeout"
+        | "ConnectionWriteTimeout"
         | "HttpResponseTimeout" => StatusCode::GATEWAY_TIMEOUT,
-        "DnsError" | "DestinationNotFound" | "DestinationUnavailable"
-        | "DestinationIpProhibited" | "DestinationIpUnroutable" | "ConnectionRefused"
-        | "ConnectionTerminated" | "ConnectionLimitReached" | "TlsProtocolError"
-        | "TlsCertificateError" | "TlsAlertReceived" | "HttpResponseIncomplete"
-        | "HttpResponseHeaderSectionSize" | "HttpResponseHeaderSize" | "HttpResponseBodySize"
-        | "HttpResponseTrailerSectionSize" | "HttpResponseTrailerSize"
-        | "HttpResponseTransferCoding" | "HttpResponseContentCoding" => StatusCode::BAD_GATEWAY,
+        "DnsError"
+        | "DestinationNotFound"
+        | "DestinationUnavailable"
+        | "DestinationIpProhibited"
+        | "DestinationIpUnroutable"
+        | "ConnectionRefused"
+        | "ConnectionTerminated"
+        | "ConnectionLimitReached"
+        | "TlsProtocolError"
+        | "TlsCertificateError"
+        | "TlsAlertReceived"
+        | "HttpResponseIncomplete"
+        | "HttpResponseHeaderSectionSize"
+        | "HttpResponseHeaderSize"
+        | "HttpResponseBodySize"
+        | "HttpResponseTrailerSectionSize"
+        | "HttpResponseTrailerSize"
+        | "HttpResponseTransferCoding"
+        | "HttpResponseContentCoding" => StatusCode::BAD_GATEWAY,
         "HttpRequestDenied" => StatusCode::FORBIDDEN,
         "HttpRequestLengthRequired" => StatusCode::LENGTH_REQUIRED,
         "HttpRequestBodySize" => StatusCode::PAYLOAD_TOO_LARGE,
         "HttpRequestMethodInvalid" | "HttpRequestUriInvalid" => StatusCode::BAD_REQUEST,
         "HttpRequestUriTooLong" => StatusCode::URI_TOO_LONG,
-        "HttpRequestHeaderSectionSize" | "HttpRequestHeaderSize"
-        | "HttpRequestTrailerSectionSize" | "HttpRequestTrailerSize" => {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-        }
+        "HttpRequestHeaderSectionSize"
+        | "HttpRequestHeaderSize"
+        | "HttpRequestTrailerSectionSize"
+        | "HttpRequestTrailerSize" => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         "LoopDetected" => StatusCode::LOOP_DETECTED,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }

@@ -18,8 +18,8 @@ use tokio::time::Sleep;
 use wasmtime::component::GuestTaskId;
 use wasmtime::{Engine, Store, StoreContextMut};
 use wasmtime_wasi_http::handler::{
-    ExpirationError, HandlerState, Instance, InstantiationError, Proxy, ProxyHandler, ShouldAccept,
-    TrapOrPanicError, WorkerExpiration, WorkerState, WorkerStatus,
+    ExpirationError, HandlerState, Instance, InstantiationError, Proxy, ProxyHandler, ShouldAccept, TrapOrPanicError,
+    WorkerExpiration, WorkerState, WorkerStatus,
 };
 use wasmtime_wasi_http::p3::bindings::ServicePre;
 use wasmtime_wasi_http::p3::bindings::http::types::ErrorCode;
@@ -74,13 +74,7 @@ impl Dispatcher {
             Ok(Ok(response)) => response,
         };
         let (head, body) = response.into_parts();
-        let mut stream = Stream {
-            body,
-            taken,
-            limits: self.limits.clone(),
-            sleep: None,
-            since: Instant::now(),
-        };
+        let mut stream = Stream { body, taken, limits: self.limits.clone(), sleep: None, since: Instant::now() };
         let frames = std::future::poll_fn(|cx| Poll::Ready(stream.ready_frames(cx))).await;
         match frames {
             Some(frames) => Ok(Answer { head, body: AnswerBody::Whole(frames?) }),
@@ -143,12 +137,7 @@ struct Expiration {
 }
 
 impl WorkerExpiration for Expiration {
-    fn poll(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        status: WorkerStatus,
-        start: Instant,
-    ) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>, status: WorkerStatus, start: Instant) -> Poll<()> {
         let limit = match status {
             WorkerStatus::Idle => self.idle,
             WorkerStatus::PostReturn => self.limits.stream_timeout,
@@ -219,10 +208,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Gives the next frame; `None` is a proper end.
-    pub(crate) fn poll_frame(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
+    pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
         let age = self.since.elapsed();
         let whole = self.limits.stream_timeout;
         if age > whole {
@@ -232,8 +218,7 @@ impl Stream {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Pending => {
                     let limit = self.limits.stream_idle_timeout.min(whole - age);
-                    let sleep =
-                        self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+                    let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
                     ready!(sleep.as_mut().poll(cx));
                     return Poll::Ready(Some(Err(Failure::Timeout("stream_idle_timeout"))));
                 }

@@ -1,0 +1,10 @@
+//! A running host against raw bytes: what clients may send, what guests may do, and what becomes
+//! of both. One program, so that the guests are built once.
+
+mod client;
+mod clients;
+mod guests;
+mod lifecycle;
+mod limits;
+mod start;
+mod support;

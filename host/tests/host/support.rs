@@ -1,0 +1,99 @@
+//! Guests, and hosts that serve them.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use tabi_host::{Config, Host, Log, Server};
+use tabi_toolchain::{Options, build_component};
+
+/// The component of `tests/guests`, built on first use.
+pub fn misbehave() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests");
+        let options = Options {
+            release: true,
+            quiet: true,
+            target_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests")),
+            ..Options::default()
+        };
+        match build_component(&crate_dir, &options, &mut |line| eprintln!("{line}")) {
+            Ok(component) => component,
+            Err(error) => panic!("the guests do not build: {error}"),
+        }
+    })
+}
+
+/// A configuration for tests: a free port, and waits that are short enough to be tested.
+pub fn config() -> Config {
+    let mut config = Config {
+        addr: ([127, 0, 0, 1], 0).into(),
+        threads: 2,
+        cache_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled")),
+        ..Config::default()
+    };
+    let limits = &mut config.limits;
+    limits.header_timeout = Duration::from_millis(400);
+    limits.idle_timeout = Duration::from_millis(800);
+    limits.body_timeout = Duration::from_millis(400);
+    limits.write_timeout = Duration::from_millis(600);
+    limits.request_timeout = Duration::from_millis(500);
+    limits.stream_idle_timeout = Duration::from_millis(500);
+    limits.cpu_time = Duration::from_millis(300);
+    limits.drain_timeout = Duration::from_millis(1500);
+    limits.body_bytes = 100_000;
+    limits.queue_timeout = Duration::from_millis(200);
+    config
+}
+
+/// A running host and its log.
+pub struct Running {
+    pub server: Server,
+    pub log: Log,
+    pub lines: Lines,
+}
+
+impl Running {
+    /// Serves the misbehaving guest.
+    pub fn start(config: Config) -> Self {
+        let lines = Lines::default();
+        let log = Log::to(lines.clone());
+        let host = match Host::load(misbehave(), config, log.clone()) {
+            Ok(host) => host,
+            Err(error) => panic!("the guest does not load: {error}"),
+        };
+        let server = host.bind().and_then(|listener| host.serve(listener));
+        match server {
+            Ok(server) => Self { server, log, lines },
+            Err(error) => panic!("the host does not start: {error}"),
+        }
+    }
+
+    /// Everything in the log so far.
+    pub fn log(&self) -> String {
+        self.log.flush();
+        self.lines.text()
+    }
+}
+
+/// A log in memory.
+#[derive(Clone, Default)]
+pub struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Lines {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("no panic while writing")).into_owned()
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic while writing").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
