@@ -114,6 +114,11 @@ impl<'a> Accept<'a> {
         in_order(listed)
     }
 
+    /// Says how much an offer is liked, in thousandths; 0 is not at all.
+    pub(crate) fn weight(&self, offer: &str) -> u16 {
+        self.rank(offer).map_or(0, |(weight, ..)| weight)
+    }
+
     /// Says how much an offer is liked, or `None` where it is not accepted.
     fn rank(&self, offer: &str) -> Option<Rank> {
         let mut found: Option<(usize, u16, usize)> = None;

@@ -107,20 +107,28 @@ impl Response {
         if !self.status().is_success() || !is_read(request) {
             return self;
         }
+        match self.judged(request) {
+            Ok(response) => response.ranged(request),
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// Returns it where the conditions hold, and otherwise the 304 or 412.
+    pub(crate) fn judged(self, request: &Request) -> Result<Response, Response> {
         let current = Validators {
             missing: false,
             etag: self.header("etag").and_then(ETag::parse),
             last_modified: self.header("last-modified").and_then(Date::parse),
         };
         match judge(request, &current) {
-            Verdict::Go => self.ranged(request),
-            Verdict::Failed => failed(),
-            Verdict::NotModified => self.not_modified(),
+            Verdict::Go => Ok(self),
+            Verdict::Failed => Err(failed()),
+            Verdict::NotModified => Err(self.not_modified()),
         }
     }
 
     /// Makes it a 304: what caches need of its fields stays (RFC 9110, section 15.4.5).
-    pub(crate) fn not_modified(mut self) -> Response {
+    fn not_modified(mut self) -> Response {
         let headers = self.headers_mut();
         for name in ["content-type", "content-length", "content-encoding", "content-language", "content-range"] {
             headers.remove(name);
@@ -132,7 +140,7 @@ impl Response {
     }
 }
 
-pub(crate) enum Verdict {
+enum Verdict {
     Go,
     NotModified,
     Failed,

@@ -27,6 +27,7 @@ extern crate std;
 
 mod accept;
 mod app;
+mod assets;
 mod body;
 mod choice;
 mod conditional;
@@ -67,6 +68,7 @@ mod vary;
 mod wasi;
 
 pub use accept::Accept;
+pub use assets::{AssetFile, Assets, File};
 pub use body::{Body, Stream};
 pub use choice::Choice;
 pub use conditional::Validators;
@@ -98,4 +100,10 @@ pub use text::{concat, decimal};
 pub mod __private {
     #[cfg(all(target_family = "wasm", feature = "p2"))]
     pub use crate::wasi::p2;
+
+    /// What the source that `tabi-assets` writes names.
+    pub mod assets {
+        pub use crate::assets::{Assets, File, Variant};
+        pub use crate::mime::content_type;
+    }
 }

@@ -227,13 +227,29 @@ impl Response {
         }
     }
 
+    /// Gives it a content that is part of the program, or what the request wants of it, without a copy; or makes it a
+    /// 304 or 412. The tag is the one that is set.
+    pub(crate) fn embedded(self, request: &Request, bytes: &'static [u8], etag: &ETag) -> Response {
+        let response = match self.judged(request) {
+            Ok(response) => response.with_header("accept-ranges", "bytes"),
+            Err(refusal) => return refusal,
+        };
+        let length = bytes.len() as u64;
+        match wanted(request, length, Some(etag), None) {
+            Wanted::Whole => response.with_body(bytes),
+            Wanted::One(first, last) => response.with_body(slice(bytes, (first, last))).partial(first, last, length),
+            Wanted::Many(parts) => response.multipart(&parts, bytes),
+            Wanted::Nothing => unsatisfiable(length),
+        }
+    }
+
     /// Makes it a 206 with one part, which is its body already.
-    pub(crate) fn partial(self, first: u64, last: u64, length: u64) -> Response {
+    fn partial(self, first: u64, last: u64, length: u64) -> Response {
         self.with_status(Status::PARTIAL_CONTENT).with_header("content-range", &content_range(first, last, length))
     }
 
     /// Makes it a 206 with several parts.
-    pub(crate) fn multipart(mut self, parts: &[(u64, u64)], bytes: &[u8]) -> Response {
+    fn multipart(mut self, parts: &[(u64, u64)], bytes: &[u8]) -> Response {
         let boundary = boundary(parts, bytes);
         let mut body = Vec::new();
         let content_type = self.header("content-type").map(|kind| concat(["Content-Type: ", kind, "\r\n"]));
@@ -264,7 +280,7 @@ pub(crate) fn unsatisfiable(length: u64) -> Response {
 }
 
 /// Returns the bytes from one position to another, both included.
-pub(crate) fn slice(bytes: &[u8], (first, last): (u64, u64)) -> &[u8] {
+fn slice(bytes: &[u8], (first, last): (u64, u64)) -> &[u8] {
     bytes.get(first as usize..=last as usize).unwrap_or_default()
 }
 
