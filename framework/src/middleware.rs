@@ -57,6 +57,14 @@ impl Next {
         Next { app, endpoint, leaf, scope: 0, layer: 0 }
     }
 
+    /// Returns the methods that the router allows, where the request asks for nothing else.
+    pub(crate) fn allow(&self) -> Option<&str> {
+        match &self.endpoint {
+            Endpoint::Options(allow) => Some(allow),
+            _ => None,
+        }
+    }
+
     /// Passes the request on and returns the answer.
     pub fn run(mut self, request: Request) -> BoxFuture<Response> {
         let app = self.app;
