@@ -38,7 +38,8 @@ const WEEK: [Weekday; 7] = [
 impl Date {
     /// Returns the day, if there is one.
     pub fn new(year: i32, month: i32, day: i32) -> Option<Date> {
-        let exists = (1..=9999).contains(&year) && (1..=12).contains(&month) && (1..=length(year, month)).contains(&day);
+        let exists =
+            (1..=9999).contains(&year) && (1..=12).contains(&month) && (1..=length(year, month)).contains(&day);
         exists.then_some(Date { year, month, day })
     }
 
@@ -116,7 +117,9 @@ impl FromStr for Date {
     fn from_str(text: &str) -> Result<Date, ()> {
         let &[a, b, c, d, b'-', e, f, b'-', g, h] = text.as_bytes() else { return Err(()) };
         let number = |digits: &[u8]| {
-            digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i32::from(digit - b'0')))
+            digits
+                .iter()
+                .try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i32::from(digit - b'0')))
         };
         let parts = (number(&[a, b, c, d]), number(&[e, f]), number(&[g, h]));
         let (Some(year), Some(month), Some(day)) = parts else { return Err(()) };

@@ -50,7 +50,8 @@ fn shifts() {
         ("0001-01-01", r#"{"days":3652058}"#, "9999-12-31"),
     ] {
         let client = Client::new(router());
-        let reply = client.patch(&format!("/v1/days/{date}")).header("content-type", "application/json").body(by).send();
+        let reply =
+            client.patch(&format!("/v1/days/{date}")).header("content-type", "application/json").body(by).send();
         assert_eq!((reply.status().code(), reply.json::<Value>()["date"].as_str()), (200, Some(moved)), "{date} {by}");
     }
     for (by, status) in [
@@ -75,7 +76,11 @@ fn months() {
     {
         let reply = Client::new(router()).get(&format!("/v1/months/{path}")).send();
         let month: Value = reply.json();
-        assert_eq!((month["offset"].as_i64(), month["days"].as_array().map(Vec::len)), (Some(offset), Some(days)), "{path}");
+        assert_eq!(
+            (month["offset"].as_i64(), month["days"].as_array().map(Vec::len)),
+            (Some(offset), Some(days)),
+            "{path}"
+        );
     }
     check(Method::GET, "/v1/months/2026/13", None, 404, problem(404, "Not Found", "no such month"));
     let detail = "query parameter `first` is neither monday nor sunday";
@@ -84,7 +89,8 @@ fn months() {
 
 #[test]
 fn intervals() {
-    let post = |body| Client::new(router()).post("/v1/intervals").header("content-type", "application/json").body(body).send();
+    let post =
+        |body| Client::new(router()).post("/v1/intervals").header("content-type", "application/json").body(body).send();
     for (from, to, days, workdays) in [
         ("2026-01-01", "2026-12-24", 357, 255),
         ("2026-11-30", "2026-12-07", 7, 5),
@@ -92,7 +98,11 @@ fn intervals() {
         ("2026-12-05", "2026-12-05", 0, 0),
     ] {
         let reply = post(format!(r#"{{"from":"{from}","to":"{to}"}}"#));
-        assert_eq!((reply.status().code(), reply.json::<Value>()), (201, json!({"days": days, "workdays": workdays})), "{from} {to}");
+        assert_eq!(
+            (reply.status().code(), reply.json::<Value>()),
+            (201, json!({"days": days, "workdays": workdays})),
+            "{from} {to}"
+        );
     }
     for (body, status) in [
         (r#"{"from":"2026-01-02","to":"2026-01-01"}"#, 422),
@@ -117,4 +127,9 @@ fn the_rest() {
     assert_eq!(client.get("/health").send().text(), "healthy");
     assert_eq!(client.put("/v1/days/2026-01-01").send().header("allow"), Some("GET, HEAD, PATCH, OPTIONS"));
     assert_eq!(client.post("/v1/intervals").body("{}").send().status().code(), 415);
+}
+
+#[test]
+fn corpus() {
+    tabi_corpus::native("api", router());
 }

@@ -34,4 +34,9 @@ mod tests {
             assert_eq!((page.status().code(), page.text().as_str()), (status, text), "{path}");
         }
     }
+
+    #[test]
+    fn corpus() {
+        tabi_corpus::native("hello", super::router());
+    }
 }

@@ -66,4 +66,9 @@ mod tests {
             assert_eq!(reply.status().code(), status, "{body}");
         }
     }
+
+    #[test]
+    fn corpus() {
+        tabi_corpus::native("json", super::router());
+    }
 }
