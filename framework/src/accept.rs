@@ -114,11 +114,6 @@ impl<'a> Accept<'a> {
         in_order(listed)
     }
 
-    /// Says how much an offer is liked, in thousandths; 0 is not at all.
-    pub(crate) fn weight(&self, offer: &str) -> u16 {
-        self.rank(offer).map_or(0, |(weight, ..)| weight)
-    }
-
     /// Says how much an offer is liked, or `None` where it is not accepted.
     fn rank(&self, offer: &str) -> Option<Rank> {
         let mut found: Option<(usize, u16, usize)> = None;
@@ -199,7 +194,7 @@ fn is_weight(name: &[u8]) -> bool {
 }
 
 /// Reads a weight in thousandths (RFC 9110, section 12.4.2). More than three digits are read, too: a little is not 0.
-fn weight(text: &[u8]) -> Option<u16> {
+pub(crate) fn weight(text: &[u8]) -> Option<u16> {
     let (whole, fraction) = match text {
         [whole @ (b'0' | b'1')] => (*whole, &[][..]),
         [whole @ (b'0' | b'1'), b'.', fraction @ ..] => (*whole, fraction),

@@ -1,6 +1,7 @@
 //! `Assets`: files that are compiled into the component, and everything that HTTP has to say about them.
 
-use crate::accept::Accept;
+use crate::body::Body;
+use crate::encoding::liking;
 use crate::error::{Error, Result};
 use crate::etag::ETag;
 use crate::handler::{BoxFuture, Handler};
@@ -99,8 +100,17 @@ impl Assets {
 
     /// Sets `Cache-Control` for files that are asked for by their plain names, such as `public, max-age=3600`.
     /// The default, `no-cache`, lets browsers keep them but ask whether they are current.
+    ///
+    /// # Panics
+    /// Where it can't be a field's value; in a `static` that ends the build.
     #[must_use]
+    #[track_caller]
     pub const fn with_cache_control(mut self, value: &'static str) -> Assets {
+        let mut rest = value.as_bytes();
+        while let [byte, tail @ ..] = rest {
+            assert!(*byte == b'\t' || (*byte >= b' ' && *byte < 0x7f), "malformed Cache-Control");
+            rest = tail;
+        }
         self.cache_control = value;
         self
     }
@@ -111,13 +121,7 @@ impl Assets {
     pub fn url(&self, name: &str) -> String {
         let mut url = concat([self.base, "/"]);
         let name = self.get(name).map_or(name, |file| file.fingerprinted);
-        for byte in name.bytes() {
-            if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
-                url.push(char::from(byte));
-            } else {
-                percent::push_escape(&mut url, byte);
-            }
-        }
+        percent::push_path(&mut url, name.as_bytes());
         url
     }
 
@@ -174,18 +178,17 @@ impl Assets {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Err(Error::new(Status::METHOD_NOT_ALLOWED, "method not allowed").with_header("allow", "GET, HEAD"));
         }
-        let mut response = Response::default()
-            .with_header("content-type", file.content_type)
-            .with_header("cache-control", cache_control);
         let (coding, variant) = file.choose(request);
+        let mut response = Response::of(file.content_type, Body::empty());
+        let headers = response.headers_mut();
+        headers.push("cache-control", cache_control);
         if file.br.is_some() || file.gzip.is_some() {
-            response = response.with_header("vary", "accept-encoding");
+            headers.push("vary", "accept-encoding");
         }
         if let Some(coding) = coding {
-            response = response.with_header("content-encoding", coding);
+            headers.push("content-encoding", coding);
         }
-        let etag = ETag::from_static(variant.etag);
-        Ok(response.with_header("etag", etag.as_str()).embedded(request, variant.bytes, &etag))
+        Ok(response.embedded(request, variant.bytes, &ETag::from_static(variant.etag)))
     }
 }
 
@@ -210,15 +213,13 @@ impl File {
         ETag::from_static(self.plain.etag)
     }
 
-    /// Chooses the variant with the coding that the client likes best; of those that it likes equally, the smallest,
-    /// whatever its order: clients that take brotli name it last. What it takes nothing of goes out as it is
-    /// (RFC 9110, section 12.5.3).
+    /// Chooses the variant with the coding that the client likes best; of those that it likes equally brotli, whatever
+    /// their order: browsers name it last. Where it takes nothing, the file goes out as it is.
     fn choose(&self, request: &Request) -> (Option<&'static str>, &Variant) {
-        let accept = Accept::encodings(request.headers());
         let mut best = (None, &self.plain);
-        let mut liked = accept.weight("identity");
+        let mut liked = liking(request, "identity");
         for (coding, variant) in [("gzip", &self.gzip), ("br", &self.br)] {
-            let weight = accept.weight(coding);
+            let weight = liking(request, coding);
             if let Some(variant) = variant
                 && weight > 0
                 && weight >= liked

@@ -69,15 +69,15 @@ impl Request {
     /// Ask before anything is changed. The order is that of RFC 9110, section 13.2.2: `If-Match` or else
     /// `If-Unmodified-Since`, then `If-None-Match` or else `If-Modified-Since`.
     pub fn conditional(&self, current: &Validators) -> Option<Response> {
-        match judge(self, current) {
+        match judge(self, !current.missing, current.etag.as_ref(), current.last_modified) {
             Verdict::Go => None,
             Verdict::Failed => Some(failed()),
             Verdict::NotModified => {
                 let mut response = Status::NOT_MODIFIED.into_response();
                 if let Some(etag) = &current.etag {
-                    response = response.with_header("etag", etag.as_str());
+                    response.headers_mut().push("etag", etag.as_str());
                 } else if let Some(date) = current.last_modified {
-                    response = response.with_header("last-modified", &date.to_http());
+                    response.headers_mut().push("last-modified", &date.to_http());
                 }
                 Some(response)
             }
@@ -107,28 +107,17 @@ impl Response {
         if !self.status().is_success() || !is_read(request) {
             return self;
         }
-        match self.judged(request) {
-            Ok(response) => response.ranged(request),
-            Err(refusal) => refusal,
-        }
-    }
-
-    /// Returns it where the conditions hold, and otherwise the 304 or 412.
-    pub(crate) fn judged(self, request: &Request) -> Result<Response, Response> {
-        let current = Validators {
-            missing: false,
-            etag: self.header("etag").and_then(ETag::parse),
-            last_modified: self.header("last-modified").and_then(Date::parse),
-        };
-        match judge(request, &current) {
-            Verdict::Go => Ok(self),
-            Verdict::Failed => Err(failed()),
-            Verdict::NotModified => Err(self.not_modified()),
+        let etag = self.header("etag").and_then(ETag::parse);
+        let modified = self.header("last-modified").and_then(Date::parse);
+        match judge(request, true, etag.as_ref(), modified) {
+            Verdict::Go => self.ranged(request),
+            Verdict::Failed => failed(),
+            Verdict::NotModified => self.not_modified(),
         }
     }
 
     /// Makes it a 304: what caches need of its fields stays (RFC 9110, section 15.4.5).
-    fn not_modified(mut self) -> Response {
+    pub(crate) fn not_modified(mut self) -> Response {
         let headers = self.headers_mut();
         for name in ["content-type", "content-length", "content-encoding", "content-language", "content-range"] {
             headers.remove(name);
@@ -140,26 +129,27 @@ impl Response {
     }
 }
 
-enum Verdict {
+pub(crate) enum Verdict {
     Go,
     NotModified,
     Failed,
 }
 
-fn judge(request: &Request, current: &Validators) -> Verdict {
+/// Compares the request's conditions with what is known of the current version, if there is one.
+pub(crate) fn judge(request: &Request, exists: bool, etag: Option<&ETag>, modified: Option<Date>) -> Verdict {
     // RFC 9110, section 13.2.1: these select nothing and change nothing.
     if matches!(*request.method(), Method::OPTIONS | Method::TRACE | Method::CONNECT) {
         return Verdict::Go;
     }
-    let matched = match names(request, "if-match", current, true) {
-        None => not_changed_since(request, "if-unmodified-since", current),
+    let matched = match names(request, "if-match", exists, etag, true) {
+        None => not_changed_since(request, "if-unmodified-since", modified),
         matched => matched,
     };
     if matched == Some(false) {
         return Verdict::Failed;
     }
-    let unchanged = match names(request, "if-none-match", current, false) {
-        None if is_read(request) => not_changed_since(request, "if-modified-since", current),
+    let unchanged = match names(request, "if-none-match", exists, etag, false) {
+        None if is_read(request) => not_changed_since(request, "if-modified-since", modified),
         matched => matched,
     };
     match unchanged {
@@ -174,14 +164,11 @@ fn is_read(request: &Request) -> bool {
 }
 
 /// Tells whether the field names the current version; `None` where there is no such field.
-fn names(request: &Request, field: &str, current: &Validators, strong: bool) -> Option<bool> {
+fn names(request: &Request, field: &str, exists: bool, etag: Option<&ETag>, strong: bool) -> Option<bool> {
     let mut found = None;
     for list in request.headers().get_all_bytes(field) {
-        let named = if list.trim_ascii() == b"*" {
-            !current.missing
-        } else {
-            current.etag.as_ref().is_some_and(|etag| list_names(list, etag, strong))
-        };
+        let named =
+            if list.trim_ascii() == b"*" { exists } else { etag.is_some_and(|etag| list_names(list, etag, strong)) };
         found = Some(named || found == Some(true));
     }
     found
@@ -189,13 +176,14 @@ fn names(request: &Request, field: &str, current: &Validators, strong: bool) -> 
 
 /// Tells whether the date in the field is at or after the last change. `None` where there is no such field, where it
 /// is not one date, or where the last change is not known: then it is to be ignored (RFC 9110, 13.1.3 and 13.1.4).
-fn not_changed_since(request: &Request, field: &str, current: &Validators) -> Option<bool> {
+fn not_changed_since(request: &Request, field: &str, modified: Option<Date>) -> Option<bool> {
+    let modified = modified?;
     let mut dates = request.headers().get_all(field);
     let (Some(date), None) = (dates.next(), dates.next()) else { return None };
-    Some(current.last_modified? <= Date::parse(date)?)
+    Some(modified <= Date::parse(date)?)
 }
 
 #[cold]
-fn failed() -> Response {
+pub(crate) fn failed() -> Response {
     Error::new(Status::PRECONDITION_FAILED, "precondition failed").into_response()
 }

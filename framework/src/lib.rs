@@ -34,6 +34,7 @@ mod conditional;
 mod cors;
 mod date;
 mod disposition;
+mod encoding;
 mod error;
 mod etag;
 mod extensions;
