@@ -60,6 +60,7 @@ mod range;
 mod request;
 mod response;
 mod router;
+pub mod sse;
 mod status;
 mod stream;
 #[cfg(all(feature = "std", not(target_family = "wasm")))]
