@@ -9,6 +9,7 @@ use alloc::string::String;
 #[derive(Default)]
 pub(crate) struct Head {
     pub(crate) headers: Headers,
+    pub(crate) scheme: Option<String>,
     pub(crate) authority: Option<String>,
     pub(crate) body: Body,
     pub(crate) trailers: Option<Headers>,
@@ -20,7 +21,7 @@ impl Head {
     }
 
     pub(crate) fn scheme(&self) -> Option<String> {
-        Some(String::from("http"))
+        self.scheme.clone().or_else(|| Some(String::from("http")))
     }
 
     pub(crate) fn authority(&self) -> Option<String> {

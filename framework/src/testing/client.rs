@@ -1,22 +1,21 @@
-//! A client for tests: runs an app natively, without a port or a runtime, in microseconds.
+//! `Client` and `Call`: requests to a router, put together and sent.
 
+use super::cookies::{Cookies, Url};
+use super::{Reply, block_on};
 use crate::app::App;
 use crate::body::{Body, Stream};
-use crate::error::{Error, Result};
-use crate::headers::Headers;
+use crate::date::Date;
+use crate::error::Result;
 use crate::method::Method;
 use crate::request::Request;
 use crate::router::Router;
-use crate::status::Status;
 use crate::wasi::Head;
+use alloc::rc::Rc;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::{self, Vec};
-use core::future::Future;
-use core::pin::pin;
-use core::task::{Context, Poll, Waker};
-use std::task::Wake;
-use std::thread::{self, Thread};
+use core::cell::RefCell;
+use core::task::{Context, Poll};
+use core::time::Duration;
 
 /// Sends requests to a router. Requests take the same way as those of a runtime, up to the translation.
 ///
@@ -27,8 +26,12 @@ use std::thread::{self, Thread};
 /// let page = client.get("/").send();
 /// assert_eq!((page.status().code(), page.text().as_str()), (200, "hello"));
 /// ```
+///
+/// It is a browser with one user: it keeps the cookies that it gets and sends them back where they belong
+/// ([`Cookies`] says how). Its clock stands still until it is told otherwise.
 pub struct Client {
     app: &'static App,
+    cookies: Rc<RefCell<Cookies>>,
 }
 
 /// A request that is being put together.
@@ -38,21 +41,36 @@ pub struct Call {
     method: Method,
     target: String,
     head: Head,
-}
-
-/// What came back, read to its end.
-pub struct Reply {
-    status: Status,
-    headers: Headers,
-    body: Vec<u8>,
-    trailers: Option<Headers>,
-    broken: Option<Error>,
+    cookies: Rc<RefCell<Cookies>>,
 }
 
 impl Client {
     /// Returns a client of this router.
     pub fn new(router: Router) -> Client {
-        Client { app: router.into_app().leak() }
+        Client { app: router.into_app().leak(), cookies: Rc::default() }
+    }
+
+    /// Returns another user of the same app, without cookies.
+    pub fn fresh(&self) -> Client {
+        Client { app: self.app, cookies: Rc::default() }
+    }
+
+    /// Returns the value of a cookie that is kept, of whatever host and path.
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().get(name)
+    }
+
+    /// Sets the time by which cookies end; it begins with 2026.
+    pub fn set_time(&self, now: Date) {
+        self.cookies.borrow_mut().set_time(now);
+    }
+
+    /// Lets time pass.
+    pub fn wait(&self, time: Duration) {
+        let mut cookies = self.cookies.borrow_mut();
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let now = Date::from_unix(cookies.time().unix().saturating_add(seconds));
+        cookies.set_time(now);
     }
 
     /// Begins a GET.
@@ -92,8 +110,8 @@ impl Client {
 
     /// Begins a request with any method.
     pub fn request(&self, method: Method, target: &str) -> Call {
-        let head = Head { headers: Headers::new(), authority: Some(String::from("localhost")), body: Body::empty(), trailers: None };
-        Call { app: self.app, method, target: target.into(), head }
+        let head = Head { authority: Some(String::from("localhost")), ..Head::default() };
+        Call { app: self.app, method, target: target.into(), head, cookies: self.cookies.clone() }
     }
 }
 
@@ -107,6 +125,12 @@ impl Call {
         if self.head.headers.append(name, value).is_err() {
             crate::wasi::fail("malformed header field");
         }
+        self
+    }
+
+    /// Sets the scheme that the client came by; the default is `http`.
+    pub fn scheme(mut self, scheme: &str) -> Call {
+        self.head.scheme = Some(scheme.into());
         self
     }
 
@@ -152,96 +176,24 @@ impl Call {
         }
     }
 
-    /// Sends it and reads the answer.
-    pub fn send(self) -> Reply {
-        let request = Request::new(self.method, self.target, self.head);
-        let (status, headers, mut body) = self.app.respond(request, |answer| block_on(answer)).into_parts();
-        block_on(async move {
-            let mut reply = Reply { status, headers, body: Vec::new(), trailers: None, broken: None };
-            loop {
-                match body.chunk().await {
-                    Ok(Some(chunk)) => reply.body.extend(chunk),
-                    Ok(None) => break,
-                    Err(error) => {
-                        reply.broken = Some(error);
-                        return reply;
-                    }
-                }
-            }
-            reply.trailers = body.trailers().await.ok().flatten();
-            reply
-        })
-    }
-}
-
-impl Reply {
-    /// Returns the status.
-    pub fn status(&self) -> Status {
-        self.status
-    }
-
-    /// Returns the header fields.
-    pub fn headers(&self) -> &Headers {
-        &self.headers
-    }
-
-    /// Returns the first value of a header field.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)
-    }
-
-    /// Returns the body.
-    pub fn bytes(&self) -> &[u8] {
-        &self.body
-    }
-
-    /// Returns the body as text; what is no UTF-8 becomes U+FFFD.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    /// Returns the body, read as JSON.
+    /// Sends it, with the cookies that belong to it, and reads the answer.
     ///
-    /// # Panics
-    /// Where it is not JSON of this shape.
-    #[cfg(feature = "json")]
-    #[track_caller]
-    pub fn json<T: serde::de::DeserializeOwned>(&self) -> T {
-        match serde_json::from_slice(&self.body) {
-            Ok(value) => value,
-            Err(error) => crate::wasi::fail(&alloc::format!("{error} in {}", self.text())),
+    /// A `Cookie` field that was set by hand goes alone.
+    pub fn send(mut self) -> Reply {
+        let scheme = self.head.scheme().unwrap_or_default();
+        let authority = self.head.authority().unwrap_or_default();
+        let url = Url::new(&scheme, &authority, &self.target);
+        let cookies = self.cookies.borrow().field(&url);
+        if !cookies.is_empty() && !self.head.headers.contains("cookie") {
+            // What was kept has no control characters.
+            let _ = self.head.headers.append("cookie", cookies);
         }
-    }
-
-    /// Returns the trailer fields.
-    pub fn trailers(&self) -> Option<&Headers> {
-        self.trailers.as_ref()
-    }
-
-    /// Returns why the body broke off, if it did.
-    pub fn broken(&self) -> Option<&Error> {
-        self.broken.as_ref()
-    }
-}
-
-/// Runs a future to its end on this thread.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut cx) {
-            return value;
+        let request = Request::new(self.method, self.target, self.head);
+        let reply = Reply::read(self.app.respond(request, block_on));
+        for field in reply.headers().get_all_bytes("set-cookie") {
+            self.cookies.borrow_mut().keep(&url, field);
         }
-        thread::park();
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
+        reply
     }
 }
 
