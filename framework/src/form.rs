@@ -92,15 +92,7 @@ impl Request {
     /// is a part of UTF-8 and may be named, too.) 413 where the body is over the limit; 400 where there are more than
     /// 1,000 fields ([`limits::PAIRS`]).
     pub async fn form(&mut self) -> Result<Form> {
-        let body = self.form_bytes().await?;
-        let mut form = Form::new();
-        for (name, value) in Pairs::from_bytes(&body) {
-            if form.len() == limits::PAIRS {
-                return Err(too_many("the form", "fields"));
-            }
-            form.0.push((name.into_owned(), value.into_owned()));
-        }
-        Ok(form)
+        parse(&self.form_bytes().await?)
     }
 
     /// Reads the body, where it is a form.
@@ -112,10 +104,10 @@ impl Request {
     fn expect_form(&self) -> Result<()> {
         let mut rest = self.headers().get_bytes("content-type").unwrap_or_default();
         if !take(&mut rest, b';').eq_ignore_ascii_case(TYPE.as_bytes()) {
-            return Err(unsupported(concat(["expected ", TYPE])));
+            return Err(unsupported("expected application/x-www-form-urlencoded"));
         }
         match Parameters(rest).find(|(name, _)| name.eq_ignore_ascii_case(b"charset")) {
-            Some((_, charset)) if !is_utf8(&charset) => Err(unsupported(String::from("expected a form in UTF-8"))),
+            Some((_, charset)) if !is_utf8(&charset) => Err(unsupported("expected a form in UTF-8")),
             _ => Ok(()),
         }
     }
@@ -129,6 +121,17 @@ impl crate::testing::Call {
     }
 }
 
+fn parse(body: &[u8]) -> Result<Form> {
+    let mut form = Form::new();
+    for (name, value) in Pairs::from_bytes(body) {
+        if form.len() == limits::PAIRS {
+            return Err(too_many("the form", "fields"));
+        }
+        form.0.push((name.into_owned(), value.into_owned()));
+    }
+    Ok(form)
+}
+
 /// Says that a form or a query string is over the limit.
 #[cold]
 #[inline(never)]
@@ -136,11 +139,10 @@ pub(crate) fn too_many(what: &str, of: &str) -> Error {
     Error::new(Status::BAD_REQUEST, concat([what, " has more than ", &decimal(limits::PAIRS as u64), " ", of]))
 }
 
-// RFC 9110, section 12.5.1: an Accept in the answer tells what would be taken.
 #[cold]
 #[inline(never)]
-fn unsupported(message: String) -> Error {
-    Error::new(Status::UNSUPPORTED_MEDIA_TYPE, message).with_header("accept", TYPE)
+fn unsupported(message: &'static str) -> Error {
+    Error::new(Status::UNSUPPORTED_MEDIA_TYPE, message)
 }
 
 /// Tells whether a label means UTF-8 (WHATWG Encoding, section 4.2) or a part of it.

@@ -43,8 +43,7 @@ impl Request {
 
     async fn json_bytes(&mut self) -> Result<Vec<u8>> {
         if !self.content_type().is_some_and(|kind| is_json(kind.as_bytes())) {
-            let error = Error::new(Status::UNSUPPORTED_MEDIA_TYPE, "expected application/json");
-            return Err(error.with_header("accept", "application/json"));
+            return Err(Error::new(Status::UNSUPPORTED_MEDIA_TYPE, "expected application/json"));
         }
         self.bytes().await
     }

@@ -70,11 +70,15 @@ fn encode(out: &mut String, text: &str) {
 }
 
 fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    if !bytes.iter().any(|byte| matches!(byte, b'%' | b'+')) {
-        return String::from_utf8_lossy(bytes);
+    let plain = !bytes.iter().any(|byte| matches!(byte, b'%' | b'+'));
+    match core::str::from_utf8(bytes) {
+        Ok(text) if plain => Cow::Borrowed(text),
+        _ => Cow::Owned(text(&unescape(bytes))),
     }
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
+}
+
+fn unescape(mut rest: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(rest.len());
     while let [byte, tail @ ..] = rest {
         rest = tail;
         match byte {
@@ -89,10 +93,19 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
             other => decoded.push(*other),
         }
     }
-    Cow::Owned(match String::from_utf8_lossy(&decoded) {
-        Cow::Borrowed(text) => String::from(text),
-        Cow::Owned(text) => text,
-    })
+    decoded
+}
+
+/// Returns bytes as text; what is no UTF-8 becomes U+FFFD.
+fn text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    text
 }
 
 #[cfg(test)]

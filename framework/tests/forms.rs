@@ -133,8 +133,6 @@ fn refuses_what_is_no_form() {
     ] {
         let reply = client.post("/").header("content-type", kind).body("a=1").send();
         assert_eq!(reply.status().code(), status, "{kind}");
-        let accept = (status == 415).then_some("application/x-www-form-urlencoded");
-        assert_eq!(reply.header("accept"), accept, "{kind}");
     }
     assert_eq!(client.post("/").body("a=1").send().status().code(), 415);
 }

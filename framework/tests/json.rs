@@ -167,7 +167,6 @@ fn content_types() {
     ] {
         let reply = client().post("/").header("content-type", kind).body("1").send();
         assert_eq!(reply.status().code(), status, "{kind}");
-        assert_eq!(reply.header("accept"), (status == 415).then_some("application/json"), "{kind}");
     }
     assert_eq!(client().post("/").body("1").send().status().code(), 415);
 }
