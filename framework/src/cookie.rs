@@ -7,7 +7,6 @@ use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::text::{concat, push_decimal};
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 /// A cookie to be set: a name, a value, and what the browser is to do with it.
@@ -167,8 +166,7 @@ impl Cookie {
             return Err(Error::internal(concat(["a cookie can't be set: ", reason])));
         }
         let mut field = concat([&self.name, "=", &self.value]);
-        push(&mut field, "; Path=", self.path.as_deref());
-        push(&mut field, "; Domain=", self.domain.as_deref());
+        self.push_scope(&mut field);
         if let Some(seconds) = self.max_age {
             field.push_str("; Max-Age=");
             push_decimal(&mut field, seconds);
@@ -187,6 +185,12 @@ impl Cookie {
         push(&mut field, "; SameSite=", same_site);
         push(&mut field, "; Partitioned", self.partitioned.then_some(""));
         Ok(field)
+    }
+
+    /// Adds what it belongs to.
+    fn push_scope(&self, field: &mut String) {
+        push(field, "; Path=", self.path.as_deref());
+        push(field, "; Domain=", self.domain.as_deref());
     }
 
     /// Tells whether it removes a cookie.
@@ -236,8 +240,20 @@ impl Request {
     /// comes first.
     pub fn cookies(&self) -> impl Iterator<Item = (&str, &str)> {
         // RFC 9113, section 8.2.3: a browser may send each of them in a field of its own.
-        let fields = self.headers().get_all_bytes("cookie");
-        fields.flat_map(|field| field.split(|byte| *byte == b';')).filter_map(pair)
+        let mut fields = self.headers().get_all_bytes("cookie");
+        let mut rest: &[u8] = &[];
+        core::iter::from_fn(move || {
+            loop {
+                if rest.is_empty() {
+                    rest = fields.next()?;
+                }
+                let (piece, tail) = split(rest, b';');
+                rest = tail.unwrap_or_default();
+                if let Some(pair) = pair(piece) {
+                    return Some(pair);
+                }
+            }
+        })
     }
 
     /// Returns the value of the first cookie of this name.
@@ -253,7 +269,7 @@ impl Response {
     /// What is no cookie makes it a 500 with the reason in the log; [`Cookie::to_http`] says what that is.
     #[must_use]
     pub fn with_cookie(mut self, cookie: Cookie) -> Response {
-        match cookie.to_http().and_then(|field| put(self.headers_mut(), &field)) {
+        match cookie.to_http().and_then(|field| put(self.headers_mut(), &cookie, &field)) {
             Ok(()) => self,
             Err(error) => error.into_response(),
         }
@@ -261,44 +277,35 @@ impl Response {
 }
 
 /// Adds a Set-Cookie field, in the place of one for the same cookie.
-fn put(headers: &mut Headers, field: &str) -> Result<()> {
-    let others = headers.get_all_bytes("set-cookie").filter(|other| identity(other) != identity(field.as_bytes()));
-    let others: Vec<Vec<u8>> = others.map(<[u8]>::to_vec).collect();
-    headers.remove("set-cookie");
-    for other in others {
-        headers.append("set-cookie", other)?;
-    }
+fn put(headers: &mut Headers, cookie: &Cookie, field: &str) -> Result<()> {
+    let (name, mut scope) = (concat([&cookie.name, "="]), String::new());
+    cookie.push_scope(&mut scope);
+    // Only what was written here has to be known: name, value, and then what the cookie belongs to.
+    headers.retain(|other, value| {
+        let Some(value) = value.strip_prefix(name.as_bytes()).filter(|_| other == "set-cookie") else { return true };
+        let attributes = value.iter().position(|byte| *byte == b';').and_then(|at| value.get(at..)).unwrap_or_default();
+        let Some(others) = attributes.strip_prefix(scope.as_bytes()) else { return true };
+        others.starts_with(b"; Path=") || others.starts_with(b"; Domain=")
+    });
     headers.append("set-cookie", field)
-}
-
-/// Returns what two Set-Cookie fields for the same cookie have in common: name, path and domain.
-fn identity(field: &[u8]) -> [&[u8]; 3] {
-    let mut parts = field.split(|byte| *byte == b';').map(halves);
-    let (name, _) = parts.next().unwrap_or_default();
-    let (mut path, mut domain) = (&[][..], &[][..]);
-    for (attribute, value) in parts {
-        if attribute.eq_ignore_ascii_case(b"path") {
-            path = value;
-        } else if attribute.eq_ignore_ascii_case(b"domain") {
-            domain = value;
-        }
-    }
-    [name, path, domain]
-}
-
-/// Splits at the first `=`, without the white space around both halves.
-fn halves(text: &[u8]) -> (&[u8], &[u8]) {
-    let mut halves = text.splitn(2, |byte| *byte == b'=').map(<[u8]>::trim_ascii);
-    (halves.next().unwrap_or_default(), halves.next().unwrap_or_default())
 }
 
 /// Reads a cookie of a request.
 fn pair(text: &[u8]) -> Option<(&str, &str)> {
-    let (name, value) = halves(text);
-    if name.is_empty() || !text.contains(&b'=') {
+    let (name, value) = split(text, b'=');
+    let (name, value) = (name.trim_ascii(), value?.trim_ascii());
+    if name.is_empty() {
         return None;
     }
     Some((core::str::from_utf8(name).ok()?, core::str::from_utf8(value).ok()?))
+}
+
+/// Splits at the first such byte, if there is one.
+fn split(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|byte| *byte == at).and_then(|at| text.split_at_checked(at)) {
+        Some((before, [_, after @ ..])) => (before, Some(after)),
+        _ => (text, None),
+    }
 }
 
 fn push(field: &mut String, name: &str, value: Option<&str>) {

@@ -206,7 +206,8 @@ impl Parameter<'_> {
 }
 
 /// Undoes what browsers do to names in forms: `%22`, `%0D` and `%0A` stand for a quote, CR and LF, and nothing else
-/// is escaped (HTML, section 4.10.21.8). Names are UTF-8 (RFC 7578, section 5.1); what is not becomes U+FFFD.
+/// is escaped (HTML, section 4.10.21.8). Names are UTF-8 (RFC 7578, section 5.1); what is not comes from old clients,
+/// and is ISO-8859-1 in all likelihood.
 pub(crate) fn unescaped(value: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value;
@@ -216,11 +217,20 @@ pub(crate) fn unescaped(value: &[u8]) -> String {
             [b'%', b'0', b'D', tail @ ..] => (b'\r', tail),
             [b'%', b'0', b'A', tail @ ..] => (b'\n', tail),
             [byte, tail @ ..] => (*byte, tail),
-            [] => return text(&bytes),
+            [] => return String::from_utf8(bytes).unwrap_or_else(|error| latin1(error.into_bytes())),
         };
         bytes.push(byte);
         rest = tail;
     }
+}
+
+/// Reads text in ISO-8859-1, whose characters are the first of Unicode.
+pub(crate) fn latin1(bytes: Vec<u8>) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        text.push(char::from(byte));
+    }
+    text
 }
 
 /// Returns the name of a file without its folders, or `None` where nothing is left that could be one.
@@ -248,7 +258,7 @@ fn extended(parameter: &Parameter<'_>) -> Option<String> {
     if is("utf-8") || is("utf8") {
         return String::from_utf8(bytes).ok();
     }
-    if is("iso-8859-1") { Some(bytes.into_iter().map(char::from).collect()) } else { None }
+    if is("iso-8859-1") { Some(latin1(bytes)) } else { None }
 }
 
 /// Adds a value in the notation of RFC 8187.

@@ -95,6 +95,11 @@ impl Headers {
         &self.0
     }
 
+    /// Keeps the fields for which `keep` says so, given names in lower case and values.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&str, &[u8]) -> bool) {
+        self.0.retain(|(name, value)| keep(name, value));
+    }
+
     fn put(&mut self, name: &str, value: &[u8], replace: bool) -> Result<(), Error> {
         if !is_token(name) || !is_field_value(value) {
             return Err(Error::internal("header field with an invalid name or value"));

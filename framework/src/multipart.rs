@@ -7,9 +7,10 @@ pub(crate) mod parser;
 pub use field::{Field, Fields};
 
 use crate::body::Body;
+use crate::disposition::next;
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::parameter::{Parameters, take};
+use crate::parameter::take;
 use crate::request::Request;
 use crate::status::Status;
 use alloc::vec::Vec;
@@ -224,13 +225,16 @@ pub(crate) fn boundary(content_type: &[u8]) -> Result<Vec<u8>, Fault> {
         return Err(Fault::NotMultipart);
     }
     let mut found = None;
-    for (_, boundary) in Parameters(rest).filter(|(name, _)| name.eq_ignore_ascii_case(b"boundary")) {
+    while let Some(parameter) = next(&mut rest) {
+        if !parameter.is("boundary") {
+            continue;
+        }
         // Of two boundaries, the next to read this may take the other.
-        if found.replace(boundary).is_some() {
+        if parameter.is_broken || found.replace(parameter.value(|_| true)).is_some() {
             return Err(Fault::Boundary);
         }
     }
-    let boundary = found.ok_or(Fault::Boundary)?.into_owned();
+    let boundary = found.ok_or(Fault::Boundary)?;
     // The RFC has a list of characters. Some clients take others, which do no harm as long as a line can hold them.
     let is_printable = boundary.iter().all(|byte| (b' '..=b'~').contains(byte));
     match boundary.len() {

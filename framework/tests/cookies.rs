@@ -159,7 +159,6 @@ fn of_the_same_cookie_the_last_is_set() {
         Response::text("")
             .with_cookie(sid("old"))
             .with_cookie(sid("other path").path("/x"))
-            .with_appended("set-cookie", "by=hand; path=/")
             .with_cookie(Cookie::new("by", "cookie"))
     }
     // A value with a space makes it a 500; the page above must not hide that.
@@ -170,13 +169,23 @@ fn of_the_same_cookie_the_last_is_set() {
             .with_cookie(sid("old"))
             .with_cookie(sid("path").path("/x"))
             .with_cookie(sid("domain").domain("e.test"))
-            .with_appended("set-cookie", "by=hand; path=/")
-            .with_cookie(Cookie::plain("by", "cookie").path("/"))
-            .with_cookie(sid("new"))
+            .with_cookie(sid("both").path("/x").domain("e.test"))
+            .with_cookie(Cookie::plain("si", "d=old"))
+            .with_cookie(sid("path2").path("/x"))
+            .with_cookie(sid("new").http_only(true))
     }
     let reply = Client::new(Router::new().get("/", good)).get("/").send();
     let fields: Vec<_> = reply.headers().get_all("set-cookie").collect();
-    assert_eq!(fields, ["sid=path; Path=/x", "sid=domain; Domain=e.test", "by=cookie; Path=/", "sid=new"]);
+    assert_eq!(
+        fields,
+        [
+            "sid=domain; Domain=e.test",
+            "sid=both; Path=/x; Domain=e.test",
+            "si=d=old",
+            "sid=path2; Path=/x",
+            "sid=new; HttpOnly"
+        ]
+    );
 }
 
 #[test]

@@ -4,11 +4,11 @@ use super::Form;
 use super::head::Head;
 use super::parser::{Event, Fault};
 use crate::body::Body;
-use crate::disposition::last_segment;
+use crate::disposition::{last_segment, latin1, next};
 use crate::error::Result;
 use crate::headers::Headers;
 use crate::limits;
-use crate::parameter::{Parameters, take};
+use crate::parameter::take;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -110,14 +110,18 @@ impl<'a> Field<'a> {
 /// Reads text in the charset that a content type names; without one it is UTF-8 (RFC 7578, section 5.1.2).
 fn decoded(bytes: Vec<u8>, mut content_type: &[u8]) -> Result<String, Fault> {
     take(&mut content_type, b';');
-    let charset = Parameters(content_type).find(|(name, _)| name.eq_ignore_ascii_case(b"charset"));
-    let charset = charset.map(|(_, charset)| charset).unwrap_or_default();
+    let mut charset = Vec::new();
+    while let Some(parameter) = next(&mut content_type) {
+        if parameter.is("charset") {
+            charset = parameter.value(|_| true);
+        }
+    }
     let is = |name: &str| charset.eq_ignore_ascii_case(name.as_bytes());
     if charset.is_empty() || is("utf-8") || is("utf8") || is("us-ascii") {
         return String::from_utf8(bytes).map_err(|_| Fault::NotText);
     }
     if is("iso-8859-1") || is("latin1") {
-        return Ok(bytes.into_iter().map(char::from).collect());
+        return Ok(latin1(bytes));
     }
     Err(Fault::Charset)
 }
