@@ -4,8 +4,9 @@ use crate::error::Error;
 use crate::extensions::Extensions;
 use crate::handler::{BoxFuture, Handler};
 use crate::method::Method;
-use crate::middleware::{BoxMiddleware, Next};
-use crate::pattern::{Pattern, decode_path};
+use crate::middleware::BoxMiddleware;
+use crate::pattern::Pattern;
+use crate::percent::decode;
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::status::Status;
@@ -18,8 +19,11 @@ use core::panic::Location;
 /// All routes of an app in one flat list, and the routers that they came in.
 pub(crate) struct App {
     pub(crate) routes: Vec<Route>,
-    /// The routers; the first is the outermost.
+    /// The routers; the first is the outermost. Empty where it has nothing beside its routes.
     pub(crate) scopes: Vec<Scope>,
+    /// How a request gets to its endpoint: straight, or through routers and their middleware. A pointer, so that an
+    /// app without them is spared the code.
+    pub(crate) enter: fn(&'static App, Endpoint, Request) -> BoxFuture<Response>,
 }
 
 /// A pattern with its handler.
@@ -30,7 +34,8 @@ pub(crate) struct Route {
     pub(crate) handler: Box<dyn Handler>,
     pub(crate) scope: usize,
     pub(crate) name: Option<&'static str>,
-    pub(crate) at: &'static Location<'static>,
+    /// Where it was added, where mistakes are looked for.
+    pub(crate) at: Option<&'static Location<'static>>,
 }
 
 /// What a router has beside its routes.
@@ -45,9 +50,9 @@ pub(crate) struct Scope {
 
 /// Where a request ends up.
 pub(crate) enum Endpoint {
-    Route(usize),
+    Route(&'static Route),
     /// No route: the fallback or the 404 of a router.
-    NotFound(usize),
+    NotFound,
     /// A route, but not for this method; with the methods that there are.
     WrongMethod(String),
     /// OPTIONS, which nobody wrote a handler for.
@@ -57,17 +62,25 @@ pub(crate) enum Endpoint {
 }
 
 impl App {
-    pub(crate) fn new() -> App {
-        App { routes: Vec::new(), scopes: Vec::from([Scope::default()]) }
+    pub(crate) fn new() -> Box<App> {
+        Box::new(App { routes: Vec::new(), scopes: Vec::new(), enter: App::answer })
     }
 
     /// Keeps an app for as long as the instance lives, so that handlers and requests can borrow from it.
-    pub(crate) fn leak(self) -> &'static App {
-        Box::leak(Box::new(self))
+    pub(crate) fn leak(self: Box<App>) -> &'static App {
+        Box::leak(self)
     }
 
     pub(crate) fn scope(&self, index: usize) -> Option<&Scope> {
         self.scopes.get(index)
+    }
+
+    /// Returns the outermost router, to change it.
+    pub(crate) fn root(&mut self) -> Option<&mut Scope> {
+        if self.scopes.is_empty() {
+            self.scopes.push(Scope::default());
+        }
+        self.scopes.first_mut()
     }
 
     /// Returns the route that a new one is in conflict with.
@@ -91,18 +104,6 @@ impl App {
         }
     }
 
-    /// Returns the router inside `scope` on the way to `leaf`.
-    pub(crate) fn step(&self, scope: usize, leaf: usize) -> usize {
-        let mut inner = leaf;
-        while let Some(router) = self.scope(inner) {
-            if router.parent == scope {
-                break;
-            }
-            inner = router.parent;
-        }
-        inner
-    }
-
     /// Answers a request, through all middleware. The caller knows how to wait for the answer.
     pub(crate) fn respond(
         &'static self,
@@ -110,133 +111,114 @@ impl App {
         wait: impl FnOnce(BoxFuture<Response>) -> Response,
     ) -> Response {
         let head = *request.method() == Method::HEAD;
-        let (leaf, endpoint) = self.find(&mut request);
-        request.set_app(self, leaf);
-        wait(Next::new(self, leaf, endpoint).run(request)).finished(head)
+        let endpoint = self.find(&request);
+        let route = if let Endpoint::Route(route) = endpoint { Some(route) } else { None };
+        request.set_app(self, route);
+        let mut response = wait((self.enter)(self, endpoint, request));
+        response.finish(head);
+        response
     }
 
     /// Answers a request that has passed all middleware.
     pub(crate) fn answer(&'static self, endpoint: Endpoint, request: Request) -> BoxFuture<Response> {
-        let (status, message, allow) = match endpoint {
-            Endpoint::Route(index) => match self.routes.get(index) {
-                Some(route) => return route.handler.call(request),
-                None => (Status::NOT_FOUND, "not found", None),
-            },
-            Endpoint::NotFound(scope) => match self.fallback(scope) {
-                Some(handler) => return handler.call(request),
-                None => (Status::NOT_FOUND, "not found", None),
-            },
-            Endpoint::WrongMethod(allow) => (Status::METHOD_NOT_ALLOWED, "method not allowed", Some(allow)),
-            Endpoint::Options(allow) => (Status::NO_CONTENT, "", Some(allow)),
-            Endpoint::BadPath => (Status::BAD_REQUEST, "malformed path", None),
+        let (status, message) = match &endpoint {
+            Endpoint::Route(route) => return route.handler.call(request),
+            Endpoint::NotFound => (Status::NOT_FOUND, "not found"),
+            Endpoint::WrongMethod(_) => (Status::METHOD_NOT_ALLOWED, "method not allowed"),
+            Endpoint::Options(_) => (Status::NO_CONTENT, ""),
+            Endpoint::BadPath => (Status::BAD_REQUEST, "malformed path"),
         };
         let mut response = match message {
-            "" => Response::default().with_status(status),
+            "" => status.into_response(),
             message => Error::new(status, message).into_response(),
         };
-        if let Some(allow) = allow {
-            response.headers_mut().push("allow", &allow);
+        if let Endpoint::WrongMethod(allow) | Endpoint::Options(allow) = endpoint {
+            response.headers_mut().set("allow", allow);
         }
         Box::pin(core::future::ready(response))
     }
 
-    /// Returns the fallback of a router or of the nearest one around it.
-    fn fallback(&self, mut scope: usize) -> Option<&dyn Handler> {
-        loop {
-            let router = self.scope(scope)?;
-            match &router.fallback {
-                None if scope != 0 => scope = router.parent,
-                found => return found.as_deref(),
-            }
-        }
-    }
-
-    /// Finds the endpoint, and puts the parameters into the request.
-    fn find(&self, request: &mut Request) -> (usize, Endpoint) {
+    fn find(&'static self, request: &Request) -> Endpoint {
         let options = *request.method() == Method::OPTIONS;
+        let path = request.path();
         // RFC 9110, section 9.3.7: `*` asks about the server as a whole.
-        if options && request.path() == "*" {
-            return (0, Endpoint::Options(self.allow(None)));
+        if options && path == "*" {
+            return Endpoint::Options(self.allow(None));
         }
-        let Some(path) = decode_path(request.path()) else { return (0, Endpoint::BadPath) };
-        if let Some((index, route)) = self.best(request.method(), &path) {
-            request.set_route(index, path);
-            return (route.scope, Endpoint::Route(index));
+        if decode(path, "/").is_none() {
+            return Endpoint::BadPath;
         }
-        let scope = self.nearest(&path);
-        let allow = self.allow(Some(&path));
-        let endpoint = match (allow.is_empty(), options) {
-            (true, _) => Endpoint::NotFound(scope),
-            (false, true) => Endpoint::Options(allow),
-            (false, false) => Endpoint::WrongMethod(allow),
-        };
-        (scope, endpoint)
+        if let Some(route) = self.best(request.method(), path) {
+            return Endpoint::Route(route);
+        }
+        let allow = self.allow(Some(path));
+        match options {
+            _ if allow.is_empty() => Endpoint::NotFound,
+            true => Endpoint::Options(allow),
+            false => Endpoint::WrongMethod(allow),
+        }
     }
 
     /// Returns the most specific route for a path and a method.
-    fn best(&self, method: &Method, path: &str) -> Option<(usize, &Route)> {
-        let mut best: Option<(usize, &Route)> = None;
-        for (index, route) in self.routes.iter().enumerate() {
-            let fits = route.pattern.matches(path) && route.serves(method) > 0;
-            if fits && best.is_none_or(|(_, known)| route.compare(known, method) == Ordering::Less) {
-                best = Some((index, route));
-            }
-        }
-        best
-    }
-
-    /// Returns the innermost router whose prefix the path begins with.
-    fn nearest(&self, path: &str) -> usize {
-        let mut best = 0;
-        let mut length = 0;
-        for (index, scope) in self.scopes.iter().enumerate() {
-            let Some(prefix) = &scope.prefix else { continue };
-            if prefix.as_str().len() > length && prefix.is_prefix_of(path) {
-                (best, length) = (index, prefix.as_str().len());
+    fn best(&self, method: &Method, path: &str) -> Option<&Route> {
+        let mut best: Option<&Route> = None;
+        for route in &self.routes {
+            if route.serves(method) > 0
+                && route.pattern.matches(path)
+                && best.is_none_or(|known| route.compare(known, method) == Ordering::Less)
+            {
+                best = Some(route);
             }
         }
         best
     }
 
     /// Lists the methods of the routes for a path, or of all, for `Allow`; nothing where there is no route.
+    #[cold]
+    #[inline(never)]
     fn allow(&self, path: Option<&str>) -> String {
+        let mut known = 0u16;
         let mut list = String::new();
-        // The usual ones in the same order whatever the order of the routes, so that answers can be compared.
-        for name in USUAL {
-            let implied = if name == "HEAD" { "GET" } else { name };
-            if self.methods(path).any(|method| method == name || method == implied) {
-                enlist(&mut list, name);
+        for route in &self.routes {
+            let Some(method) = &route.method else { continue };
+            if path.is_none_or(|path| route.pattern.matches(path)) {
+                match method.number() {
+                    // Who answers GET answers HEAD, too; and OPTIONS, whoever answers anything.
+                    Some(number) => known |= 1 << number | u16::from(number == 0) << 1 | 1 << 8,
+                    None => {
+                        known |= 1 << 8;
+                        enlist(&mut list, method.as_str());
+                    }
+                }
             }
         }
-        for method in self.methods(path).filter(|method| !USUAL.contains(method)) {
-            enlist(&mut list, method);
+        let mut all = String::new();
+        // The usual ones in the same order whatever the order of the routes, so that answers can be compared.
+        for number in 0..9 {
+            if number == 8 && !list.is_empty() {
+                enlist(&mut all, &list);
+            }
+            if known >> number & 1 == 1 {
+                enlist(&mut all, Method::name(number));
+            }
         }
-        if !list.is_empty() {
-            enlist(&mut list, "OPTIONS");
-        }
-        list
-    }
-
-    fn methods(&self, path: Option<&str>) -> impl Iterator<Item = &str> {
-        let fits = move |route: &&Route| path.is_none_or(|path| route.pattern.matches(path));
-        self.routes.iter().filter(fits).filter_map(|route| route.method.as_ref()).map(Method::as_str)
+        all
     }
 }
-
-const USUAL: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
 impl Route {
     /// Says how well the route serves a method: 0 is not at all.
     fn serves(&self, method: &Method) -> u8 {
         match &self.method {
+            None => 1,
             Some(mine) if mine == method => 3,
             Some(mine) if *mine == Method::GET && *method == Method::HEAD => 2,
             Some(_) => 0,
-            None => 1,
         }
     }
 
     /// Orders two routes that match a path: what is less is to be preferred.
+    #[inline(never)]
     fn compare(&self, other: &Route, method: &Method) -> Ordering {
         self.pattern.compare(&other.pattern).then(other.serves(method).cmp(&self.serves(method)))
     }

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::headers::Headers;
 use crate::status::Status;
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,15 +14,11 @@ use core::task::{Context, Poll};
 ///
 /// Nothing is read before somebody asks, and nothing is asked of a stream before the reader has taken what came
 /// before: memory does not grow with the body.
-#[derive(Default)]
 pub struct Body(Inner);
 
-#[derive(Default)]
 enum Inner {
-    #[default]
-    Empty,
-    Bytes(Vec<u8>),
-    Static(&'static [u8]),
+    /// Maybe none.
+    Bytes(Cow<'static, [u8]>),
     Stream(Box<dyn Stream>, Drain),
 }
 
@@ -56,7 +53,7 @@ pub trait Stream: 'static {
 impl Body {
     /// Returns a body without content.
     pub const fn empty() -> Body {
-        Body(Inner::Empty)
+        Body(Inner::Bytes(Cow::Borrowed(&[])))
     }
 
     /// Returns a body that comes from a stream.
@@ -67,9 +64,7 @@ impl Body {
     /// Returns how many bytes are still to come, where that is known.
     pub fn len(&self) -> Option<u64> {
         match &self.0 {
-            Inner::Empty => Some(0),
             Inner::Bytes(bytes) => Some(bytes.len() as u64),
-            Inner::Static(bytes) => Some(bytes.len() as u64),
             Inner::Stream(stream, _) => stream.len(),
         }
     }
@@ -133,10 +128,9 @@ impl Body {
                 }
             }
         }
-        let chunk = match core::mem::take(&mut self.0) {
-            Inner::Bytes(bytes) => bytes,
-            Inner::Static(bytes) => bytes.to_vec(),
-            _ => Vec::new(),
+        let chunk = match self.take().0 {
+            Inner::Bytes(bytes) => bytes.into_owned(),
+            Inner::Stream(..) => Vec::new(),
         };
         Poll::Ready(if chunk.is_empty() { None } else { Some(Ok(chunk)) })
     }
@@ -152,9 +146,7 @@ impl Body {
     /// Returns the bytes where the whole body is in memory.
     pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
         match &self.0 {
-            Inner::Empty => Some(&[]),
             Inner::Bytes(bytes) => Some(bytes),
-            Inner::Static(bytes) => Some(bytes),
             Inner::Stream(..) => None,
         }
     }
@@ -164,9 +156,7 @@ impl Body {
     #[allow(dead_code, reason = "only runtimes need it")]
     pub(crate) fn send(self, sink: &mut dyn Sink) -> Option<Option<Headers>> {
         match &self.0 {
-            Inner::Empty => Some(None),
             Inner::Bytes(bytes) => sink.write(bytes).map(|()| None),
-            Inner::Static(bytes) => sink.write(bytes).map(|()| None),
             Inner::Stream(_, drain) => drain(self, sink),
         }
     }
@@ -207,9 +197,15 @@ fn too_large() -> Error {
     Error::new(Status::CONTENT_TOO_LARGE, "body is too large")
 }
 
+impl Default for Body {
+    fn default() -> Body {
+        Body::empty()
+    }
+}
+
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Body {
-        Body(if bytes.is_empty() { Inner::Empty } else { Inner::Bytes(bytes) })
+        Body(Inner::Bytes(Cow::Owned(bytes)))
     }
 }
 
@@ -221,7 +217,7 @@ impl From<String> for Body {
 
 impl From<&'static [u8]> for Body {
     fn from(bytes: &'static [u8]) -> Body {
-        Body(Inner::Static(bytes))
+        Body(Inner::Bytes(Cow::Borrowed(bytes)))
     }
 }
 

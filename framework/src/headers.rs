@@ -1,6 +1,7 @@
 //! `Headers`: the fields of a message, in their order (RFC 9110, section 5).
 
 use crate::error::Error;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -10,7 +11,11 @@ use alloc::vec::Vec;
 /// Method names mean what they mean in the `http` crate: `insert` replaces, `append` adds, `get` is the first
 /// value, `get_all` all.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-pub struct Headers(Vec<(String, Vec<u8>)>);
+pub struct Headers(Vec<(Name, Value)>);
+
+/// A name; those that the framework itself gives need no memory.
+type Name = Cow<'static, str>;
+type Value = Cow<'static, [u8]>;
 
 impl Headers {
     /// Returns an empty list.
@@ -25,7 +30,7 @@ impl Headers {
 
     /// Returns the first value of the field as it came, whatever its bytes.
     pub fn get_bytes(&self, name: &str) -> Option<&[u8]> {
-        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_slice())
+        self.0.get(self.position(name)?).map(|(_, value)| &**value)
     }
 
     /// Returns each value of the field that is UTF-8, in order.
@@ -35,12 +40,12 @@ impl Headers {
 
     /// Returns each value of the field as it came, in order.
     pub fn get_all_bytes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-        self.0.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_slice())
+        self.0.iter().filter(move |(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
     }
 
     /// Tells whether the field is there.
     pub fn contains(&self, name: &str) -> bool {
-        self.get_bytes(name).is_some()
+        self.position(name).is_some()
     }
 
     /// Replaces every field of this name with one.
@@ -70,7 +75,7 @@ impl Headers {
 
     /// Returns all fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_slice()))
+        self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// Returns how many fields there are.
@@ -86,13 +91,7 @@ impl Headers {
     /// Takes the fields as a runtime hands them over, unchecked: it has checked them.
     #[allow(dead_code, reason = "only runtimes need it")]
     pub(crate) fn from_raw(fields: Vec<(String, Vec<u8>)>) -> Headers {
-        Headers(fields)
-    }
-
-    /// Returns the fields as a runtime wants them.
-    #[allow(dead_code, reason = "only runtimes need it")]
-    pub(crate) fn as_raw(&self) -> &[(String, Vec<u8>)] {
-        &self.0
+        Headers(fields.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 
     /// Keeps the fields for which `keep` says so, given names in lower case and values.
@@ -110,22 +109,34 @@ impl Headers {
         let name = name.to_ascii_lowercase();
         // These are between a server and its neighbour (RFC 9110, section 7.6.1): the runtime's, which refuses them.
         if !HOP_BY_HOP.contains(&name.as_str()) {
-            self.0.push((name, value.to_vec()));
+            self.0.push((name.into(), Vec::from(value).into()));
         }
         Ok(())
     }
 
+    /// Returns where the first field of this name is. Stands once in a component, since so much is built on it.
+    #[inline(never)]
+    fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+
     /// Replaces the first value of a field, or adds it; both are known to be well-formed.
-    pub(crate) fn set(&mut self, name: &str, value: String) {
-        match self.0.iter_mut().find(|(known, _)| known == name) {
-            Some(field) => field.1 = value.into_bytes(),
-            None => self.0.push((String::from(name), value.into_bytes())),
+    pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Vec<u8>>) {
+        let value = Cow::Owned(value.into());
+        match self.position(name).and_then(|at| self.0.get_mut(at)) {
+            Some(field) => field.1 = value,
+            None => self.0.push((Cow::Borrowed(name), value)),
         }
     }
 
     /// Adds a field that is known to be well-formed, and not there yet.
-    pub(crate) fn push(&mut self, name: &str, value: &str) {
-        self.0.push((String::from(name), Vec::from(value)));
+    pub(crate) fn push(&mut self, name: &'static str, value: &str) {
+        self.0.push((Cow::Borrowed(name), Cow::Owned(value.into())));
+    }
+
+    /// As [`Headers::push`], without a copy.
+    pub(crate) fn push_static(&mut self, name: &'static str, value: &'static str) {
+        self.0.push((Cow::Borrowed(name), Cow::Borrowed(value.as_bytes())));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `Middleware`: what stands around handlers, and `Next`, the way on.
 
 use crate::app::{App, Endpoint};
-use crate::handler::BoxFuture;
+use crate::handler::{BoxFuture, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use alloc::boxed::Box;
@@ -53,10 +53,6 @@ pub struct Next {
 }
 
 impl Next {
-    pub(crate) fn new(app: &'static App, leaf: usize, endpoint: Endpoint) -> Next {
-        Next { app, endpoint, leaf, scope: 0, layer: 0 }
-    }
-
     /// Returns the methods that the router allows, where the request asks for nothing else.
     pub(crate) fn allow(&self) -> Option<&str> {
         match &self.endpoint {
@@ -74,10 +70,64 @@ impl Next {
                 return layer.call(request, self);
             }
             if self.scope == self.leaf {
-                return app.answer(self.endpoint, request);
+                break;
             }
             self.scope = app.step(self.scope, self.leaf);
             self.layer = 0;
+        }
+        match (&self.endpoint, app.fallback(self.leaf)) {
+            (Endpoint::NotFound, Some(handler)) => handler.call(request),
+            _ => app.answer(self.endpoint, request),
+        }
+    }
+}
+
+/// What an app needs that has more than one router, or middleware or a fallback.
+impl App {
+    /// Answers a request through the middleware of the routers on its way.
+    pub(crate) fn enter_scopes(&'static self, endpoint: Endpoint, mut request: Request) -> BoxFuture<Response> {
+        let leaf = match &endpoint {
+            Endpoint::Route(route) => route.scope,
+            Endpoint::BadPath => 0,
+            _ => self.nearest(request.path()),
+        };
+        request.set_scope(leaf);
+        Next { app: self, endpoint, leaf, scope: 0, layer: 0 }.run(request)
+    }
+
+    /// Returns the innermost router whose prefix the path begins with.
+    fn nearest(&self, path: &str) -> usize {
+        let mut best = 0;
+        let mut length = 0;
+        for (index, scope) in self.scopes.iter().enumerate() {
+            let Some(prefix) = &scope.prefix else { continue };
+            if prefix.as_str().len() > length && prefix.is_prefix_of(path) {
+                (best, length) = (index, prefix.as_str().len());
+            }
+        }
+        best
+    }
+
+    /// Returns the router inside `scope` on the way to `leaf`.
+    fn step(&self, scope: usize, leaf: usize) -> usize {
+        let mut inner = leaf;
+        while let Some(router) = self.scope(inner) {
+            if router.parent == scope {
+                break;
+            }
+            inner = router.parent;
+        }
+        inner
+    }
+
+    /// Returns the fallback of a router or of the nearest one around it.
+    fn fallback(&self, mut scope: usize) -> Option<&dyn Handler> {
+        loop {
+            let router = self.scope(scope)?;
+            match &router.fallback {
+                None if scope != 0 => scope = router.parent,
+                found => return found.as_deref(),
+            }
         }
     }
 }

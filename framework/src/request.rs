@@ -8,8 +8,10 @@ use crate::headers::Headers;
 use crate::limits;
 use crate::method::Method;
 use crate::pairs::Pairs;
+use crate::pattern::Found;
+use crate::percent::decode;
 use crate::status::Status;
-use crate::text::concat;
+use crate::text::{concat, find, split};
 use crate::wasi::Head;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -33,9 +35,7 @@ struct Inner {
     body_limit: usize,
     app: Option<&'static App>,
     scope: usize,
-    route: Option<usize>,
-    /// The path, decoded, where a route was found for it.
-    path: String,
+    route: Option<&'static Route>,
     extensions: Extensions,
 }
 
@@ -43,7 +43,7 @@ impl Request {
     pub(crate) fn new(method: Method, target: String, head: Head) -> Request {
         Request(Box::new(Inner {
             method,
-            path_length: target.bytes().position(|byte| byte == b'?').unwrap_or(target.len()),
+            path_length: find(&target, b'?'),
             target,
             head,
             headers: OnceCell::new(),
@@ -52,7 +52,6 @@ impl Request {
             app: None,
             scope: 0,
             route: None,
-            path: String::new(),
             extensions: Extensions::new(),
         }))
     }
@@ -64,7 +63,7 @@ impl Request {
 
     /// Returns the path as it came, percent-encoded and without the query.
     pub fn path(&self) -> &str {
-        self.target().get(..self.0.path_length).unwrap_or_default()
+        split(self.target(), self.0.path_length).0
     }
 
     /// Returns what follows the `?`, percent-encoded, or `None` where there is none.
@@ -125,9 +124,9 @@ impl Request {
     /// 500 where the route has no such parameter.
     pub fn raw_param(&self, name: &str) -> Result<Cow<'_, str>> {
         let mut found = None;
-        self.each_param(&mut |known, value| {
+        self.each_param(&mut |known, value, slash| {
             if known == name {
-                found = Some(value);
+                found = decode(value, slash);
             }
         });
         found.ok_or_else(|| no_param(self.route(), name))
@@ -136,23 +135,19 @@ impl Request {
     /// Returns the names and decoded values of all parameters, in the order of the pattern.
     pub fn params(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         let mut params = Vec::new();
-        self.each_param(&mut |name, value| params.push((name, value)));
+        self.each_param(&mut |name, value, slash| params.extend(decode(value, slash).map(|value| (name, value))));
         params.into_iter()
     }
 
-    fn each_param<'a>(&'a self, each: &mut dyn FnMut(&'a str, Cow<'a, str>)) {
-        if let Some(route) = self.matched() {
-            route.pattern.params(&self.0.path, each);
+    fn each_param<'a>(&'a self, each: Found<'_, 'a>) {
+        if let Some(route) = self.0.route {
+            route.pattern.params(self.path(), each);
         }
     }
 
     /// Returns the pattern of the route, with the prefixes of the routers around it.
     pub fn route(&self) -> Option<&'static str> {
-        Some(self.matched()?.pattern.as_str())
-    }
-
-    fn matched(&self) -> Option<&'static Route> {
-        self.0.app?.routes.get(self.0.route?)
+        Some(self.0.route?.pattern.as_str())
     }
 
     /// Returns the first value of a query parameter, decoded.
@@ -247,14 +242,14 @@ impl Request {
         self.0.body_limit = limit;
     }
 
-    pub(crate) fn set_app(&mut self, app: &'static App, scope: usize) {
+    /// Says which app answers the request, and by which route, if there is one.
+    pub(crate) fn set_app(&mut self, app: &'static App, route: Option<&'static Route>) {
         self.0.app = Some(app);
-        self.0.scope = scope;
+        self.0.route = route;
     }
 
-    pub(crate) fn set_route(&mut self, route: usize, path: String) {
-        self.0.route = Some(route);
-        self.0.path = path;
+    pub(crate) fn set_scope(&mut self, scope: usize) {
+        self.0.scope = scope;
     }
 }
 

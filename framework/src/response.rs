@@ -6,12 +6,18 @@ use crate::headers::Headers;
 use crate::status::Status;
 use crate::text::decimal;
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A response: status, header fields and body.
+///
+/// On the heap: it is handed on many times on its way, which costs a component less with one word than with ten.
 #[derive(Default)]
-pub struct Response {
+pub struct Response(Box<Inner>);
+
+#[derive(Default)]
+struct Inner {
     status: Status,
     headers: Headers,
     body: Body,
@@ -27,7 +33,7 @@ impl Default for Status {
 impl Response {
     /// Returns a 200 with this body and no header fields.
     pub fn new(body: impl Into<Body>) -> Response {
-        Response { body: body.into(), ..Response::default() }
+        Response(Box::new(Inner { body: body.into(), ..Inner::default() }))
     }
 
     /// Returns a 200 with a body of this content type.
@@ -48,7 +54,7 @@ impl Response {
     /// As [`Response::content`] for a type that needs no check.
     pub(crate) fn of(content_type: &'static str, body: Body) -> Response {
         let mut response = Response::new(body);
-        response.headers.push("content-type", content_type);
+        response.0.headers.push_static("content-type", content_type);
         response
     }
 
@@ -70,7 +76,7 @@ impl Response {
     /// Returns it with another status.
     #[must_use]
     pub fn with_status(mut self, status: Status) -> Response {
-        self.status = status;
+        self.0.status = status;
         self
     }
 
@@ -80,7 +86,7 @@ impl Response {
     /// in the log: such a field could split the message.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Response {
-        match self.headers.insert(name, value) {
+        match self.0.headers.insert(name, value) {
             Ok(()) => self,
             Err(error) => error.into_response(),
         }
@@ -89,7 +95,7 @@ impl Response {
     /// Returns it with one more header field. As [`Response::with_header`] otherwise.
     #[must_use]
     pub fn with_appended(mut self, name: &str, value: &str) -> Response {
-        match self.headers.append(name, value) {
+        match self.0.headers.append(name, value) {
             Ok(()) => self,
             Err(error) => error.into_response(),
         }
@@ -98,74 +104,77 @@ impl Response {
     /// Returns it with another body.
     #[must_use]
     pub fn with_body(mut self, body: impl Into<Body>) -> Response {
-        self.body = body.into();
+        self.0.body = body.into();
         self
     }
 
     /// Returns the status.
     pub fn status(&self) -> Status {
-        self.status
+        self.0.status
     }
 
     /// Returns the header fields.
     pub fn headers(&self) -> &Headers {
-        &self.headers
+        &self.0.headers
     }
 
     /// Returns the header fields, to change them.
     pub fn headers_mut(&mut self) -> &mut Headers {
-        &mut self.headers
+        &mut self.0.headers
     }
 
     /// Returns the first value of a header field.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)
+        self.0.headers.get(name)
     }
 
     /// Returns the body.
     pub fn body(&mut self) -> &mut Body {
-        &mut self.body
+        &mut self.0.body
     }
 
     /// Returns the error that it was made from, for middleware that renders errors or counts them.
     pub fn error(&self) -> Option<&Error> {
-        self.error.as_ref()
+        self.0.error.as_ref()
     }
 
     /// Makes it ready for the wire, whatever a handler did: see the comments.
-    pub(crate) fn finished(mut self, head: bool) -> Response {
-        if let Some(cause) = self.error.as_ref().and_then(Error::source_text) {
+    pub(crate) fn finish(&mut self, head: bool) {
+        if let Some(cause) = self.error().and_then(Error::source_text) {
             crate::wasi::log(&cause);
         }
-        if self.status.is_informational() {
+        if self.status().is_informational() {
             // RFC 9110, section 15.2: an interim status is no answer.
             crate::wasi::log("a handler answered with an interim status (1xx)");
-            self = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").into_response();
+            *self = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").into_response();
         }
-        if !self.headers.contains("x-content-type-options") {
-            self.headers.push("x-content-type-options", "nosniff");
+        let Inner { status, headers, body, .. } = &mut *self.0;
+        if !headers.contains("x-content-type-options") {
+            headers.push_static("x-content-type-options", "nosniff");
         }
-        if self.status.is_bodiless() {
-            self.body = Body::empty();
-            if self.status != Status::NOT_MODIFIED {
+        if status.is_bodiless() {
+            *body = Body::empty();
+            if *status != Status::NOT_MODIFIED {
                 // RFC 9110, section 8.6: no Content-Length with 1xx or 204; with 304 it may tell the length of a 200.
-                self.headers.remove("content-length");
+                headers.remove(LENGTH);
             }
-        } else if let Some(length) = self.body.len()
-            && !(head && length == 0 && self.headers.contains("content-length"))
+        } else if let Some(length) = body.len()
+            && !(head && length == 0 && headers.contains(LENGTH))
         {
-            self.headers.set("content-length", decimal(length));
+            headers.set(LENGTH, decimal(length));
         }
         if head {
-            self.body = Body::empty();
+            *body = Body::empty();
         }
-        self
     }
 
+    #[allow(dead_code, reason = "not every runtime takes it apart")]
     pub(crate) fn into_parts(self) -> (Status, Headers, Body) {
-        (self.status, self.headers, self.body)
+        (self.0.status, self.0.headers, self.0.body)
     }
 }
+
+const LENGTH: &str = "content-length";
 
 /// What a handler may return.
 #[diagnostic::on_unimplemented(
@@ -233,10 +242,10 @@ impl IntoResponse for &'static [u8] {
 /// A plain text with the message; the cause stays with the response for middleware and the log.
 impl IntoResponse for Error {
     fn into_response(mut self) -> Response {
-        let mut response =
-            Response { status: self.status(), headers: self.take_headers(), body: self.text(), error: None };
-        response.headers.push("content-type", "text/plain; charset=utf-8");
-        response.error = Some(self);
+        let mut response = Response::new(self.text()).with_status(self.status());
+        response.0.headers = self.take_headers();
+        response.0.headers.push_static("content-type", "text/plain; charset=utf-8");
+        response.0.error = Some(self);
         response
     }
 }

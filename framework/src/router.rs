@@ -3,7 +3,7 @@
 use crate::app::{App, Route};
 use crate::handler::Handler;
 use crate::method::Method;
-use crate::middleware::Middleware;
+use crate::middleware::{BoxMiddleware, Middleware};
 use crate::pattern::Pattern;
 use crate::text;
 use alloc::borrow::Cow;
@@ -41,7 +41,7 @@ use core::panic::Location;
 /// # assert_eq!(client.get("/users/7").send().text(), "user 7");
 /// # assert_eq!(client.get("/users/x").send().status().code(), 400);
 /// ```
-pub struct Router(App);
+pub struct Router(Box<App>);
 
 impl Default for Router {
     fn default() -> Router {
@@ -58,43 +58,43 @@ impl Router {
     /// Answers GET, and HEAD with the same but the content.
     #[track_caller]
     pub fn get(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::GET), pattern.into(), Box::new(handler))
+        self.add_known(0, pattern.into(), Box::new(handler))
     }
 
     /// Answers POST.
     #[track_caller]
     pub fn post(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::POST), pattern.into(), Box::new(handler))
+        self.add_known(2, pattern.into(), Box::new(handler))
     }
 
     /// Answers PUT.
     #[track_caller]
     pub fn put(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::PUT), pattern.into(), Box::new(handler))
+        self.add_known(3, pattern.into(), Box::new(handler))
     }
 
     /// Answers PATCH.
     #[track_caller]
     pub fn patch(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::PATCH), pattern.into(), Box::new(handler))
+        self.add_known(4, pattern.into(), Box::new(handler))
     }
 
     /// Answers DELETE.
     #[track_caller]
     pub fn delete(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::DELETE), pattern.into(), Box::new(handler))
+        self.add_known(5, pattern.into(), Box::new(handler))
     }
 
     /// Answers HEAD instead of what GET would say.
     #[track_caller]
     pub fn head(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::HEAD), pattern.into(), Box::new(handler))
+        self.add_known(1, pattern.into(), Box::new(handler))
     }
 
     /// Answers OPTIONS instead of the automatic 204.
     #[track_caller]
     pub fn options(self, pattern: impl Into<Cow<'static, str>>, handler: impl Handler) -> Router {
-        self.add(Some(Method::OPTIONS), pattern.into(), Box::new(handler))
+        self.add_known(8, pattern.into(), Box::new(handler))
     }
 
     /// Answers any method of one's own choice, such as PROPFIND.
@@ -126,9 +126,7 @@ impl Router {
     /// Puts middleware around all routes of this router and those nested in it, added before or after, and around
     /// its 404 and 405. What is added first is outermost.
     pub fn with(mut self, middleware: impl Middleware) -> Router {
-        if let Some(scope) = self.0.scopes.first_mut() {
-            scope.layers.push(Box::new(middleware));
-        }
+        self.add_layer(Box::new(middleware));
         self
     }
 
@@ -137,7 +135,7 @@ impl Router {
     /// It lives as long as the instance: on WASI 0.2 mostly for one request, on 0.3 for many at a time.
     #[track_caller]
     pub fn state<T: 'static>(mut self, value: T) -> Router {
-        let twice = self.0.scopes.first_mut().is_some_and(|scope| scope.state.insert(value).is_some());
+        let twice = self.0.root().is_some_and(|scope| scope.state.insert(value).is_some());
         if crate::wasi::CHECKED && twice {
             fail(&["there is state of type `", core::any::type_name::<T>(), "` already"]);
         }
@@ -147,7 +145,8 @@ impl Router {
     /// Answers what finds no route in this router, instead of the automatic 404.
     #[track_caller]
     pub fn fallback(mut self, handler: impl Handler) -> Router {
-        let twice = self.0.scopes.first_mut().is_some_and(|scope| scope.fallback.replace(Box::new(handler)).is_some());
+        self.0.enter = App::enter_scopes;
+        let twice = self.0.root().is_some_and(|scope| scope.fallback.replace(Box::new(handler)).is_some());
         if crate::wasi::CHECKED && twice {
             fail(&["there is a fallback already"]);
         }
@@ -159,7 +158,7 @@ impl Router {
     /// Its route `/` is the prefix itself, without a slash after it. The prefix may have parameters.
     #[track_caller]
     pub fn nest(mut self, prefix: impl Into<Cow<'static, str>>, router: Router) -> Router {
-        self.include(&prefix.into(), router.0);
+        self.include(&prefix.into(), *router.0);
         self
     }
 
@@ -169,19 +168,33 @@ impl Router {
         if crate::wasi::CHECKED && router.0.scopes.first().is_some_and(|scope| scope.fallback.is_some()) {
             fail(&["a merged router can't have a fallback: whose 404 would it be?"]);
         }
-        self.include("", router.0);
+        self.include("", *router.0);
         self
     }
 
-    pub(crate) fn into_app(self) -> App {
+    pub(crate) fn into_app(self) -> Box<App> {
         self.0
+    }
+
+    /// As [`Router::add`] for a method with a number: a route is cheaper that has no more to hand over.
+    #[track_caller]
+    #[inline(never)]
+    fn add_known(self, method: u8, pattern: Cow<'static, str>, handler: Box<dyn Handler>) -> Router {
+        self.add(Some(Method::known(method)), pattern, handler)
     }
 
     #[track_caller]
     fn add(mut self, method: Option<Method>, pattern: Cow<'static, str>, handler: Box<dyn Handler>) -> Router {
-        let pattern = Pattern::new(pattern);
-        self.insert(Route { method, pattern, handler, scope: 0, name: None, at: Location::caller() });
+        let at = if crate::wasi::CHECKED { Some(Location::caller()) } else { None };
+        self.insert(Route { method, pattern: Pattern::new(pattern), handler, scope: 0, name: None, at });
         self
+    }
+
+    fn add_layer(&mut self, layer: BoxMiddleware) {
+        self.0.enter = App::enter_scopes;
+        if let Some(scope) = self.0.root() {
+            scope.layers.push(layer);
+        }
     }
 
     #[track_caller]
@@ -199,7 +212,7 @@ impl Router {
         }
         if let Some(taken) = self.0.twin(route) {
             let method = |route: &Route| String::from(route.method.as_ref().map_or("ANY", Method::as_str));
-            let place = text::concat([taken.at.file(), ":", &text::decimal(taken.at.line().into())]);
+            let place = taken.at.map(|at| text::concat([at.file(), ":", &text::decimal(at.line().into())]));
             let (mine, its) = (route.pattern.as_str(), taken.pattern.as_str());
             fail(&[
                 "route `",
@@ -211,14 +224,17 @@ impl Router {
                 " ",
                 its,
                 "` (",
-                &place,
+                place.as_deref().unwrap_or_default(),
                 ")",
             ]);
         }
     }
 
     #[track_caller]
-    fn include(&mut self, prefix: &str, inner: App) {
+    fn include(&mut self, prefix: &str, mut inner: App) {
+        self.0.enter = App::enter_scopes;
+        self.0.root();
+        inner.root();
         let offset = self.0.scopes.len();
         if crate::wasi::CHECKED && !prefix.is_empty() {
             match Pattern::new(text::concat([prefix, "/"]).into()).fault() {

@@ -33,6 +33,17 @@ pub(crate) fn push_decimal(out: &mut String, number: u64) {
     out.push(char::from(b'0' + (number % 10) as u8));
 }
 
+/// Returns where such a byte is, or the end.
+pub(crate) fn find(text: &str, byte: u8) -> usize {
+    text.bytes().position(|known| known == byte).unwrap_or(text.len())
+}
+
+/// Splits at a place that [`find`] has found.
+#[inline(never)]
+pub(crate) fn split(text: &str, at: usize) -> (&str, &str) {
+    text.split_at_checked(at).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

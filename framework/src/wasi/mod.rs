@@ -12,6 +12,8 @@ mod libc;
 mod native;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 pub mod p2;
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+mod raw;
 #[cfg(all(target_family = "wasm", feature = "runtime", not(feature = "std")))]
 mod runtime;
 

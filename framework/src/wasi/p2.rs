@@ -1,12 +1,12 @@
 //! Translates between `wasi:http@0.2` and requests and responses.
 
 use super::executor;
+use super::raw::{self, finish, method};
 use crate::app::App;
 use crate::body::{Body, Sink, Stream};
 use crate::error::{Error, Result};
 use crate::headers::Headers;
 use crate::limits;
-use crate::method::Method;
 use crate::request::Request;
 use crate::response::Response;
 use crate::router::Router;
@@ -68,17 +68,18 @@ macro_rules! __serve_p2 {
 }
 
 fn exchange(app: &'static App, request: http::IncomingRequest, out: http::ResponseOutparam) {
-    let (status, headers, body) = match incoming(request) {
+    let mut response = match incoming(request) {
         Some(request) => app.respond(request, |answer| executor::block_on(answer)),
         None => Response::default().with_status(Status::BAD_REQUEST),
-    }
-    .into_parts();
-    let message = http::OutgoingResponse::new(fields(&headers));
+    };
+    let message = http::OutgoingResponse::new(fields(response.headers()));
+    let status = response.status();
     if status != Status::OK && message.set_status_code(status.code()).is_err() {
         log("the runtime refuses the status");
     }
-    let Ok(outgoing) = message.body() else { return };
+    let Ok(outgoing) = message.body() else { fail("no body to write to") };
     http::ResponseOutparam::set(out, Ok(message));
+    let body = response.body().take();
     let end = match body.is_empty() {
         true => Some(None),
         false => outgoing.write().ok().and_then(|out| body.send(&mut Outgoing(out))),
@@ -90,18 +91,7 @@ fn exchange(app: &'static App, request: http::IncomingRequest, out: http::Respon
 }
 
 fn incoming(request: http::IncomingRequest) -> Option<Request> {
-    let method = match request.method() {
-        http::Method::Get => Method::GET,
-        http::Method::Head => Method::HEAD,
-        http::Method::Post => Method::POST,
-        http::Method::Put => Method::PUT,
-        http::Method::Delete => Method::DELETE,
-        http::Method::Connect => Method::CONNECT,
-        http::Method::Options => Method::OPTIONS,
-        http::Method::Trace => Method::TRACE,
-        http::Method::Patch => Method::PATCH,
-        http::Method::Other(name) => Method::new(&name)?,
-    };
+    let method = method(&request)?;
     let target = request.path_with_query().filter(|target| !target.is_empty()).unwrap_or_else(|| String::from("/"));
     Some(Request::new(method, target, Head { request, body: None }))
 }
@@ -109,8 +99,19 @@ fn incoming(request: http::IncomingRequest) -> Option<Request> {
 /// The head of a request, which stays with the runtime until somebody asks.
 pub(crate) struct Head {
     request: http::IncomingRequest,
-    /// Where the body is left for its trailers.
-    body: Option<Rc<Cell<Option<http::IncomingBody>>>>,
+    /// Where the body is left for its trailers. An app that reads no body is spared the code to drop one.
+    body: Option<Rc<dyn Left>>,
+}
+
+/// Where a body is left.
+trait Left {
+    fn take(&self) -> Option<http::IncomingBody>;
+}
+
+impl Left for Cell<Option<http::IncomingBody>> {
+    fn take(&self) -> Option<http::IncomingBody> {
+        Cell::take(self)
+    }
 }
 
 impl Head {
@@ -202,18 +203,8 @@ fn broken() -> Error {
 struct Outgoing(OutputStream);
 
 impl Sink for Outgoing {
-    fn write(&mut self, mut bytes: &[u8]) -> Option<()> {
-        while !bytes.is_empty() {
-            let room = self.0.check_write().ok()?;
-            let (now, later) = bytes.split_at_checked(room as usize).unwrap_or((bytes, &[]));
-            if now.is_empty() {
-                self.0.subscribe().block();
-            } else {
-                self.0.write(now).ok()?;
-            }
-            bytes = later;
-        }
-        Some(())
+    fn write(&mut self, bytes: &[u8]) -> Option<()> {
+        raw::write(&self.0, bytes)
     }
 
     fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
@@ -221,25 +212,9 @@ impl Sink for Outgoing {
     }
 }
 
-/// Ends a body as complete. As `OutgoingBody::finish`, without its 1.3 KB to read an error that nobody could act upon.
-fn finish(body: http::OutgoingBody, trailers: Option<http::Fields>) {
-    #[link(wasm_import_module = "wasi:http/types@0.2.12")]
-    unsafe extern "C" {
-        #[link_name = "[static]outgoing-body.finish"]
-        fn finish(body: i32, has_trailers: i32, trailers: i32, result: *mut [u64; 5]);
-    }
-    let (has_trailers, trailers) = match &trailers {
-        Some(trailers) => (1, trailers.take_handle() as i32),
-        None => (0, 0),
-    };
-    let mut result = [0; 5];
-    // SAFETY: the signature is that of the interface; a result has 40 bytes there; both handles are given away.
-    unsafe { finish(body.take_handle() as i32, has_trailers, trailers, &mut result) };
-}
-
 /// Hands header fields over.
 fn fields(headers: &Headers) -> http::Fields {
-    http::Fields::from_list(headers.as_raw()).unwrap_or_else(|_| {
+    raw::fields(headers).unwrap_or_else(|| {
         log("the runtime refuses the header fields");
         http::Fields::new()
     })
@@ -268,8 +243,6 @@ pub(crate) fn log(line: &str) {
 /// Writes to `wasi:cli/stderr`, which every HTTP world grants.
 pub(super) fn print(bytes: &[u8]) {
     let stderr = wasip2::cli::stderr::get_stderr();
-    // More than 4,096 bytes at a time would be refused (`wasi:io/streams`).
-    for piece in bytes.chunks(4096) {
-        let _ = stderr.blocking_write_and_flush(piece);
-    }
+    let _ = raw::write(&stderr, bytes);
+    let _ = raw::flush(&stderr);
 }
