@@ -34,6 +34,8 @@ mod conditional;
 mod cookie;
 mod cors;
 mod date;
+#[cfg(any(feature = "std", all(target_family = "wasm", feature = "p2")))]
+mod directory;
 mod disposition;
 mod encoding;
 mod error;
@@ -83,6 +85,8 @@ pub use conditional::Validators;
 pub use cookie::{Cookie, SameSite};
 pub use cors::Cors;
 pub use date::Date;
+#[cfg(any(feature = "std", all(target_family = "wasm", feature = "p2")))]
+pub use directory::Directory;
 pub use disposition::Disposition;
 pub use error::{Error, OrStatus, Result};
 pub use etag::ETag;

@@ -250,7 +250,7 @@ impl Response {
     }
 
     /// Makes it a 206 with one part, which is its body already.
-    fn partial(mut self, first: u64, last: u64, length: u64) -> Response {
+    pub(crate) fn partial(mut self, first: u64, last: u64, length: u64) -> Response {
         self.headers_mut().set("content-range", content_range(first, last, length));
         self.with_status(Status::PARTIAL_CONTENT)
     }

@@ -4,6 +4,12 @@
 
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod executor;
+#[cfg(all(feature = "std", not(all(target_family = "wasm", feature = "p2"))))]
+#[path = "files_native.rs"]
+pub(crate) mod files;
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+#[path = "files_p2.rs"]
+pub(crate) mod files;
 #[cfg(target_family = "wasm")]
 mod heap;
 #[cfg(all(target_family = "wasm", feature = "std", not(feature = "environment")))]
