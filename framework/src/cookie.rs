@@ -240,20 +240,7 @@ impl Request {
     /// comes first.
     pub fn cookies(&self) -> impl Iterator<Item = (&str, &str)> {
         // RFC 9113, section 8.2.3: a browser may send each of them in a field of its own.
-        let mut fields = self.headers().get_all_bytes("cookie");
-        let mut rest: &[u8] = &[];
-        core::iter::from_fn(move || {
-            loop {
-                if rest.is_empty() {
-                    rest = fields.next()?;
-                }
-                let (piece, tail) = split(rest, b';');
-                rest = tail.unwrap_or_default();
-                if let Some(pair) = pair(piece) {
-                    return Some(pair);
-                }
-            }
-        })
+        pairs(self.headers().get_all_bytes("cookie"))
     }
 
     /// Returns the value of the first cookie of this name.
@@ -288,6 +275,23 @@ fn put(headers: &mut Headers, cookie: &Cookie, field: &str) -> Result<()> {
         others.starts_with(b"; Path=") || others.starts_with(b"; Domain=")
     });
     headers.append("set-cookie", field)
+}
+
+/// Reads the cookies of some `Cookie` fields.
+pub(crate) fn pairs<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let mut rest: &[u8] = &[];
+    core::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                rest = fields.next()?;
+            }
+            let (piece, tail) = split(rest, b';');
+            rest = tail.unwrap_or_default();
+            if let Some(pair) = pair(piece) {
+                return Some(pair);
+            }
+        }
+    })
 }
 
 /// Reads a cookie of a request.

@@ -113,6 +113,10 @@ pub use status::Status;
 pub use stream::Sender;
 pub use text::{concat, decimal};
 
+#[doc(hidden)]
+#[path = "fuzz.rs"]
+pub mod __fuzz;
+
 /// What the macros need.
 #[doc(hidden)]
 pub mod __private {

@@ -243,6 +243,11 @@ impl Parser {
         if self.is_last { Tail::Other } else { Tail::Wants }
     }
 
+    /// Returns how many bytes wait for more.
+    pub(crate) fn kept(&self) -> usize {
+        self.rest().len()
+    }
+
     fn rest(&self) -> &[u8] {
         self.buffer.get(self.done..).unwrap_or_default()
     }

@@ -5,10 +5,12 @@ mod cookie_date;
 mod cookies;
 mod reply;
 mod set_cookie;
+mod upload;
 
 pub use client::{Call, Client};
 pub use cookies::Cookies;
 pub use reply::Reply;
+pub use upload::Upload;
 
 use alloc::sync::Arc;
 use core::future::Future;
