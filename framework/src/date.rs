@@ -1,6 +1,5 @@
 //! `Date`: a point in time as HTTP writes it, to the second (RFC 9110, section 5.6.7).
 
-use crate::text::push_decimal;
 use alloc::string::String;
 use core::fmt;
 
@@ -99,14 +98,15 @@ impl Date {
         let (year, month, day) = civil(self.0);
         push_name(out, DAYS.get(days.rem_euclid(7) as usize));
         out.push_str(", ");
-        push_digits(out, day.into(), 2);
+        push_two(out, day);
         out.push(' ');
         push_name(out, MONTHS.get(usize::from(month).wrapping_sub(1)));
         out.push(' ');
-        push_digits(out, year as u64, 4);
+        push_two(out, (year / 100) as u8);
+        push_two(out, (year % 100) as u8);
         for (separator, number) in [(' ', seconds / 3600), (':', seconds / 60 % 60), (':', seconds % 60)] {
             out.push(separator);
-            push_digits(out, number as u64, 2);
+            push_two(out, number as u8);
         }
         out.push_str(" GMT");
     }
@@ -156,91 +156,66 @@ fn civil(unix: i64) -> (u16, u8, u8) {
     ((era * 400 + year + next) as u16, month as u8, day as u8)
 }
 
+/// The formats: `w` and `W` are the short and the long name of a day, `m` is a month, the letters of [`FIELDS`] are
+/// digits, `_` may be a space instead; the rest stands for itself.
+const FORMATS: [&[u8]; 3] = [b"w, DD m YYYY hh:nn:ss GMT", b"W, DD-m-YY hh:nn:ss GMT", b"w m _D hh:nn:ss YYYY"];
+const FIELDS: &[u8] = b"YmDhns";
+
 /// Reads a date. A year of two digits is in the century that ends with `latest`.
 fn parse(text: &[u8], latest: i64) -> Option<Date> {
-    let mut reader = Reader(text.trim_ascii());
-    let day_name = reader.word();
-    let is_short = DAYS.iter().any(|name| name.as_bytes().get(..3) == Some(day_name));
-    let is_long = DAYS.iter().any(|name| name.as_bytes() == day_name);
-    let (year, month, day, time);
-    if reader.skip(b", ").is_some() {
-        day = reader.number(2)?;
-        let separator = if is_long { b"-" } else { b" " };
-        reader.skip(separator)?;
-        month = reader.month()?;
-        reader.skip(separator)?;
-        year = if is_long { latest - (latest - reader.number(2)?).rem_euclid(100) } else { reader.number(4)? };
-        reader.skip(b" ")?;
-        time = reader.time()?;
-        reader.skip(b" GMT")?;
-    } else {
-        // The format of C's asctime.
-        reader.skip(b" ")?;
-        month = reader.month()?;
-        reader.skip(b" ")?;
-        day = if reader.skip(b" ").is_some() { reader.number(1)? } else { reader.number(2)? };
-        reader.skip(b" ")?;
-        time = reader.time()?;
-        reader.skip(b" ")?;
-        year = if is_short { reader.number(4)? } else { return None };
-    }
-    if !reader.0.is_empty() || !(is_short || is_long) {
-        return None;
-    }
-    let [hour, minute, second] = time;
-    Date::new(year as u16, month, day as u8, hour, minute, second)
+    let text = text.trim_ascii();
+    let (format, fields) = FORMATS.iter().find_map(|format| read(text, format).map(|fields| (*format, fields)))?;
+    let [year, month, day, hour, minute, second] = fields;
+    let year =
+        if format.first() == Some(&b'W') { latest - (latest - i64::from(year)).rem_euclid(100) } else { year.into() };
+    Date::new(year as u16, month as u8, day as u8, hour as u8, minute as u8, second as u8)
 }
 
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn skip(&mut self, text: &[u8]) -> Option<()> {
-        self.0 = self.0.strip_prefix(text)?;
-        Some(())
+/// Reads the fields of a format.
+fn read(text: &[u8], format: &[u8]) -> Option<[u16; 6]> {
+    let mut fields = [0; 6];
+    let mut rest = text;
+    for code in format {
+        let length = match code {
+            b'w' | b'm' => 3,
+            b'W' => rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count(),
+            _ => 1,
+        };
+        let (piece, tail) = rest.split_at_checked(length)?;
+        rest = tail;
+        let digit = match piece {
+            [digit @ b'0'..=b'9'] => Some(u16::from(digit - b'0')),
+            _ => None,
+        };
+        let (field, value) = match code {
+            b'w' => (0, DAYS.iter().position(|day| day.as_bytes().starts_with(piece)).map(|_| 0)),
+            b'W' => (0, DAYS.iter().position(|day| day.as_bytes() == piece).map(|_| 0)),
+            b'm' => (1, MONTHS.iter().position(|month| month.as_bytes() == piece).map(|index| index as u16 + 1)),
+            b'_' => (2, if piece == b" " { Some(0) } else { digit }),
+            code => match FIELDS.iter().position(|field| field == code) {
+                Some(field) => (field, digit),
+                None => (0, if piece == [*code] { Some(0) } else { None }),
+            },
+        };
+        // Names and literals are in no field; a year has only digits, so adding 0 where nothing was leaves it alone.
+        let value = value?;
+        if let Some(field) = fields.get_mut(field)
+            && (digit.is_some() || value > 0)
+        {
+            *field = *field * 10 + value;
+        }
     }
-
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn word(&mut self) -> &'a [u8] {
-        let length = self.0.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-        self.take(length).unwrap_or_default()
-    }
-
-    fn number(&mut self, digits: usize) -> Option<i64> {
-        self.take(digits)?.iter().try_fold(0, |number, byte| {
-            if byte.is_ascii_digit() { Some(number * 10 + i64::from(byte - b'0')) } else { None }
-        })
-    }
-
-    fn month(&mut self) -> Option<u8> {
-        let name = self.take(3)?;
-        MONTHS.iter().position(|known| known.as_bytes() == name).map(|index| index as u8 + 1)
-    }
-
-    fn time(&mut self) -> Option<[u8; 3]> {
-        let hour = self.number(2)? as u8;
-        self.skip(b":")?;
-        let minute = self.number(2)? as u8;
-        self.skip(b":")?;
-        Some([hour, minute, self.number(2)? as u8])
-    }
+    rest.is_empty().then_some(fields)
 }
 
 fn push_name(out: &mut String, name: Option<&&str>) {
     out.push_str(name.and_then(|name| name.get(..3)).unwrap_or_default());
 }
 
-fn push_digits(out: &mut String, number: u64, digits: u32) {
-    for place in (1..digits).rev() {
-        if number < 10u64.pow(place) {
-            out.push('0');
-        }
+fn push_two(out: &mut String, number: u8) {
+    for digit in [number / 10, number % 10] {
+        out.push(char::from(b'0' + digit));
     }
-    push_decimal(out, number);
 }
 
 #[cfg(test)]

@@ -192,8 +192,8 @@ impl Response {
     /// Returns the parts that the request wants of it: 206 with one, or with several as `multipart/byteranges`; 416
     /// where nothing of them is there. `If-Range` is compared with the `ETag` and `Last-Modified` that are set.
     ///
-    /// Everything but a 200 with content of known length to a GET stays as it is, and so does what is asked for with
-    /// a malformed `Range` or in another unit than bytes. Of a stream there is never more than one part.
+    /// Everything but a 200 to a GET stays as it is, and so does what is asked for with a malformed `Range` or in
+    /// another unit than bytes, and a stream: see [`Response::ranged_stream`].
     ///
     /// ```
     /// use tabi::{Request, Response, Router};
@@ -206,28 +206,43 @@ impl Response {
     /// ```
     #[must_use]
     pub fn ranged(mut self, request: &Request) -> Response {
-        if self.status() != Status::OK || self.headers().contains("content-range") {
-            return self;
-        }
-        let Some(length) = self.body().len() else { return self };
-        let etag = self.header("etag").and_then(ETag::parse);
-        let modified = self.header("last-modified").and_then(Date::parse);
-        let wanted = wanted(request, length, etag.as_ref(), modified);
-        self.headers_mut().set("accept-ranges", String::from("bytes"));
         let body = self.body().take();
-        match (wanted, body.as_bytes()) {
-            (Wanted::Nothing, _) => unsatisfiable(length),
-            (Wanted::One(first, last), Some(bytes)) => {
+        let Some(bytes) = body.as_bytes() else { return self.with_body(body) };
+        let length = bytes.len() as u64;
+        match self.wanted(request, length) {
+            Wanted::Nothing => unsatisfiable(length),
+            Wanted::One(first, last) => {
                 let part = slice(bytes, (first, last)).to_vec();
                 self.with_body(part).partial(first, last, length)
             }
-            (Wanted::One(first, last), None) => {
-                let window = Window { body, skip: first, left: last - first + 1 };
+            Wanted::Many(parts) => self.multipart(&parts, bytes),
+            Wanted::Whole => self.with_body(body),
+        }
+    }
+
+    /// Returns the part that the request wants of a stream whose length is known, as [`Response::ranged`] does: one
+    /// part at a time, and the whole where several are asked for. What comes before it is read and dropped.
+    #[must_use]
+    pub fn ranged_stream(mut self, request: &Request) -> Response {
+        let Some(length) = self.body().len() else { return self };
+        match self.wanted(request, length) {
+            Wanted::Nothing => unsatisfiable(length),
+            Wanted::One(first, last) => {
+                let window = Window { body: self.body().take(), skip: first, left: last - first + 1 };
                 self.with_body(Body::from_stream(window)).partial(first, last, length)
             }
-            (Wanted::Many(parts), Some(bytes)) => self.multipart(&parts, bytes),
-            _ => self.with_body(body),
+            Wanted::Many(_) | Wanted::Whole => self,
         }
+    }
+
+    fn wanted(&mut self, request: &Request, length: u64) -> Wanted {
+        if self.status() != Status::OK || self.headers().contains("content-range") {
+            return Wanted::Whole;
+        }
+        let etag = self.header("etag").and_then(ETag::parse);
+        let modified = self.header("last-modified").and_then(Date::parse);
+        self.headers_mut().set("accept-ranges", String::from("bytes"));
+        wanted(request, length, etag.as_ref(), modified)
     }
 
     /// Gives it a content that is part of the program, or what the request wants of it, without a copy; or makes it a

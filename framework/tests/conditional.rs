@@ -355,8 +355,8 @@ fn ranges_over_http() {
 fn streams_have_one_range() {
     let client = Client::new(
         Router::new()
-            .get("/known", async |req: Request| stream(Some(10)).ranged(&req))
-            .get("/unknown", async |req: Request| stream(None).ranged(&req)),
+            .get("/known", async |req: Request| stream(Some(10)).ranged_stream(&req))
+            .get("/unknown", async |req: Request| stream(None).ranged_stream(&req)),
     );
     for (path, range, status, content) in [
         ("/known", "bytes=2-4", 206, "234"),
