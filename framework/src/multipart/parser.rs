@@ -93,12 +93,13 @@ impl Parser {
 
     /// Adds bytes. To be called where [`Event::Wants`] was returned.
     pub(crate) fn feed(&mut self, chunk: Vec<u8>) {
-        if self.done >= self.buffer.len() {
+        let rest = self.rest();
+        if rest.is_empty() {
             self.buffer = chunk;
+        } else if self.done > 0 {
+            // Made at its full size at once, so that it is of the same size each time.
+            self.buffer = [rest, &chunk].concat();
         } else {
-            if self.done > 0 {
-                self.buffer = self.rest().to_vec();
-            }
             self.buffer.extend_from_slice(&chunk);
         }
         self.done = 0;
@@ -219,6 +220,12 @@ impl Parser {
 
     /// Tells whether a delimiter stands here. What only begins as one is content.
     fn tail(&self, bytes: &[u8]) -> Tail {
+        // Most line breaks are only that, which is to be seen without the boundary.
+        if let [_, second, third, _, ..] = bytes
+            && (*second, *third) != (b'\n', b'-')
+        {
+            return Tail::Other;
+        }
         let Some(mut rest) = bytes.strip_prefix(self.delimiter.as_slice()) else {
             return if self.delimiter.starts_with(bytes) { self.undecided() } else { Tail::Other };
         };
