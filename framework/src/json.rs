@@ -1,18 +1,18 @@
 //! JSON in and out, through serde (RFC 8259).
 
 use crate::body::Body;
-use crate::error::{Error, Reason, Result};
+use crate::error::{Error, Result};
+use crate::json_read;
+use crate::json_write;
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::status::Status;
 use crate::stream::Sender;
 use crate::text::{concat, decimal};
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::future::Future;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::error::Category;
 
 /// A value to be answered as JSON, where a handler returns nothing else: `async fn list(_: Request) -> Json<Vec<Todo>>`
 /// or `-> Result<Json<Todo>>`. What can't be JSON is a 500.
@@ -38,7 +38,7 @@ impl Request {
     /// The message names line and column, and a field that is missing; neither it nor the log repeats the body.
     pub async fn json<T: DeserializeOwned>(&mut self) -> Result<T> {
         let body = self.json_bytes().await?;
-        serde_json::from_slice(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body)).map_err(bad_json)
+        read(&body)
     }
 
     async fn json_bytes(&mut self) -> Result<Vec<u8>> {
@@ -55,8 +55,7 @@ impl Response {
     /// # Errors
     /// 500 where the value can't be JSON, such as a map whose keys are no strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Response> {
-        let bytes = serde_json::to_vec(value)?;
-        Ok(Response::content("application/json", bytes))
+        Ok(Response::content("application/json", json_write::write(value)?))
     }
 
     /// Returns a 200 with values as lines of JSON (NDJSON), each written when the reader wants more, as
@@ -94,8 +93,8 @@ impl Lines {
     /// # Errors
     /// 500 where the value can't be JSON: pass it on with `?`, and the answer breaks off.
     pub async fn send<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
+        let mut line = json_write::write(value)?;
+        line.push('\n');
         self.0.send(line).await;
         Ok(())
     }
@@ -106,42 +105,29 @@ fn is_json(kind: &[u8]) -> bool {
     matches!(kind, b"application/json" | b"text/json") || (kind.ends_with(b"+json") && kind.contains(&b'/'))
 }
 
-#[cold]
-fn bad_json(error: serde_json::Error) -> Error {
-    let (line, column) = (decimal(error.line() as u64), decimal(error.column() as u64));
-    let text = error.to_string();
-    let reason = text.strip_suffix(&concat([" at line ", &line, " column ", &column])).unwrap_or(&text);
-    let (status, what, reason, hint) = match error.classify() {
-        Category::Data => {
-            let (reason, hint) = misfit(reason);
-            (Status::UNPROCESSABLE_CONTENT, "JSON of another shape than expected", reason, hint)
-        }
-        // These texts are fixed, such as "trailing comma".
-        _ => (Status::BAD_REQUEST, "malformed JSON", reason.into(), reason),
-    };
-    let colon = if hint.is_empty() { "" } else { ": " };
-    let message = concat([what, " at line ", &line, ", column ", &column, colon, hint]);
-    Error::new(status, message).with_source(Reason(reason.into()))
+/// Reads JSON in UTF-8.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    json_read::read(text(bytes)?).map_err(|(fault, line, column)| bad_json(&fault, line, column))
 }
 
-/// Returns what of serde's text about a misfit may be logged and what the client may read, since serde repeats values
-/// and names that came from the client.
-fn misfit(text: &str) -> (String, &str) {
-    if text.starts_with("missing field `") || text.starts_with("duplicate field `") {
-        // The name is the app's: the derived code has it.
-        return (text.into(), text);
-    }
-    for kind in ["invalid type", "invalid value", "invalid length"] {
-        if text.starts_with(kind) {
-            // What follows the last of these is the app's, too.
-            let tail = text.as_bytes().windows(11).rposition(|window| window == b", expected ");
-            return (concat([kind, tail.and_then(|at| text.get(at..)).unwrap_or_default()]), "");
-        }
-    }
-    for kind in ["unknown field", "unknown variant"] {
-        if text.starts_with(kind) {
-            return (kind.into(), kind);
-        }
-    }
-    (String::from("refused by its type"), "")
+fn text(bytes: &[u8]) -> Result<&str> {
+    core::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        .map_err(|_| Error::new(Status::BAD_REQUEST, "malformed JSON: not UTF-8"))
 }
+
+#[cold]
+#[inline(never)]
+fn bad_json(fault: &json_read::Fault, line: usize, column: usize) -> Error {
+    let (status, what) = match fault.malformed {
+        true => (Status::BAD_REQUEST, "malformed JSON at line "),
+        false => (Status::UNPROCESSABLE_CONTENT, "JSON of another shape than expected at line "),
+    };
+    let (open, close) = if fault.field.is_empty() { ("", "") } else { (" `", "`") };
+    let (line, column) = (decimal(line as u64), decimal(column as u64));
+    let place = concat([what, &line, ", column ", &column, ": ", fault.what]);
+    Error::new(status, concat([&place, open, fault.field, close]))
+}
+
+#[cfg(test)]
+#[path = "json_tests.rs"]
+mod tests;

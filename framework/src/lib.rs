@@ -49,6 +49,12 @@ mod headers;
 mod jar;
 #[cfg(feature = "json")]
 mod json;
+#[cfg(feature = "json")]
+mod json_read;
+#[cfg(feature = "json")]
+mod json_typed;
+#[cfg(feature = "json")]
+mod json_write;
 pub mod limits;
 mod method;
 mod middleware;

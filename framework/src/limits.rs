@@ -7,6 +7,10 @@ pub const BODY: usize = 2 * 1024 * 1024;
 /// How many pairs a query string or a form may have: 1,000, as PHP's and Python's parsers have it; more is 400.
 pub const PAIRS: usize = 1000;
 
+/// How deep lists and objects of JSON may stand in each other: 128, as most parsers have it, and little enough for a
+/// stack of 64 KiB; more is 400.
+pub const JSON_DEPTH: usize = 128;
+
 /// How many bytes are asked of the runtime at a time when a body is read: enough to make the call cheap, little
 /// enough to keep many requests in memory.
 pub const CHUNK: usize = 64 * 1024;

@@ -102,7 +102,7 @@ impl Event {
     /// 500 where the value can't be JSON.
     #[cfg(feature = "json")]
     pub fn json<T: serde::Serialize + ?Sized>(value: &T) -> Result<Event> {
-        Ok(Event::data(&serde_json::to_string(value)?))
+        Ok(Event::data(&crate::json_write::write(value)?))
     }
 
     /// Names the event, for `addEventListener(name, …)`.

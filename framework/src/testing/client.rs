@@ -170,7 +170,7 @@ impl Call {
     #[cfg(feature = "json")]
     #[track_caller]
     pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Call {
-        match serde_json::to_vec(value) {
+        match crate::json_write::write(value) {
             Ok(bytes) => self.header("content-type", "application/json").body(bytes),
             Err(_) => crate::wasi::fail("the value can't be JSON"),
         }

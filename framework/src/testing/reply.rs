@@ -70,7 +70,7 @@ impl Reply {
     #[cfg(feature = "json")]
     #[track_caller]
     pub fn json<T: serde::de::DeserializeOwned>(&self) -> T {
-        match serde_json::from_slice(&self.body) {
+        match crate::json::read(&self.body) {
             Ok(value) => value,
             Err(error) => crate::wasi::fail(&alloc::format!("{error} in {}", self.text())),
         }
