@@ -31,6 +31,9 @@ fn delimiters() {
     for (body, expected) in [
         // Preamble and epilogue.
         (["pre\r\namble\r\n--XX\r\n", &a("1"), "\r\n--XX--"].concat(), Some("1")),
+        (["--YY\r\n", &a("1"), "\r\n--XX--"].concat(), None),
+        ("preamble\r\n--XX--".into(), None),
+        ("\r\n\r\n--XX--".into(), None),
         (["x--XX\r\n\r\n--XX\r\n", &a("1"), "\r\n--XX--"].concat(), Some("1")),
         (["--XX\r\n", &a("1"), "\r\n--XX--\r\n--XX\r\nnonsense"].concat(), Some("1")),
         (["--XX\r\n", &a("1"), "\r\n--XX--garbage"].concat(), Some("1")),

@@ -38,7 +38,9 @@ fn busboy() {
         assert_eq!(parts.len(), expected.len(), "{}", case.text("id"));
         for (part, expected) in parts.iter().zip(expected) {
             assert_eq!(part.name, expected["name"], "{}", case.text("id"));
-            assert_eq!(part.file_name.as_deref(), expected["filename"].as_str());
+            let keeps_path = case.get("options")["preservePath"] == true;
+            let file_name = if keeps_path { &part.full_file_name } else { &part.file_name };
+            assert_eq!(file_name.as_deref(), expected["filename"].as_str());
             let kind = part.content_type.as_deref().unwrap_or("text/plain").split(';').next();
             assert_eq!(kind, expected["mimeType"].as_str());
             let data = match expected["kind"].as_str() {

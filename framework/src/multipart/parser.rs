@@ -23,7 +23,8 @@ pub(crate) struct Parser {
 /// What comes next in the bytes.
 #[derive(Clone, Copy)]
 enum State {
-    Preamble,
+    /// With so many bytes passed over.
+    Preamble(usize),
     Head,
     /// The CRLF after a head, which is that of the next delimiter where a part has no content.
     HeadEnd,
@@ -87,7 +88,7 @@ impl Parser {
         let delimiter = [b"\r\n--", boundary].concat();
         // The first delimiter needs no CRLF where nothing stands before it.
         let buffer = b"\r\n".to_vec();
-        let state = State::Preamble;
+        let state = State::Preamble(0);
         Parser { delimiter, buffer, done: 0, state, is_last: false, parts_left: parts, head_limit }
     }
 
@@ -132,15 +133,20 @@ impl Parser {
             State::Head => return self.head().map(Some),
             State::Epilogue => return Ok(Some(Event::End)),
             State::Failed(fault) => return Err(fault),
-            State::Preamble | State::HeadEnd | State::Content => {}
+            State::Preamble(_) | State::HeadEnd | State::Content => {}
         }
-        let is_in_part = !matches!(self.state, State::Preamble);
+        let is_in_part = !matches!(self.state, State::Preamble(_));
         let end = if is_in_part { Some(Event::PartEnd) } else { None };
         match self.found() {
             Found::Wants => Ok(Some(Event::Wants)),
             Found::Endless => Err(Fault::Malformed),
             Found::Data(length) => Ok(self.data(length)),
             Found::Close => {
+                // A form without fields is its last delimiter alone. Where something else stands before it, that was
+                // meant to be a part, but its delimiter is a wrong one.
+                if matches!(self.state, State::Preamble(length) if length > 2) {
+                    return Err(Fault::Malformed);
+                }
                 self.state = State::Epilogue;
                 Ok(end)
             }
@@ -164,10 +170,12 @@ impl Parser {
                 self.done += length;
                 Some(Event::Data(data))
             }
-            _ => {
+            State::Preamble(before) => {
                 self.done += length;
+                self.state = State::Preamble(before.saturating_add(length));
                 None
             }
+            _ => None,
         }
     }
 
