@@ -268,3 +268,74 @@ fn a_client_is_one_user() {
     client.post("/").send();
     assert_eq!(client.get("/").send().text(), "1", "the removal removes");
 }
+
+/// Random numbers that are the same in every run (xorshift).
+fn below(seed: &mut u64, limit: usize) -> usize {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    (*seed % limit as u64) as usize
+}
+
+#[test]
+fn what_is_set_comes_back_or_is_refused() {
+    let (mut seed, mut set) = (11, 0);
+    let pieces =
+        ["a", "B", "1", "=", "==", ";", ",", " ", "\"", "\\", "%", "\r\n", "\t", "\0", "\u{e9}", "__Host-", "-"];
+    for _ in 0..5000 {
+        let mut text = || (0..below(&mut seed, 4)).map(|_| pieces[below(&mut seed, pieces.len())]).collect::<String>();
+        let (name, value) = (text(), text());
+        let mut cookies = Cookies::new();
+        let Ok(field) = Cookie::new(&name, &value).to_http() else { continue };
+        set += 1;
+        assert!(field.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '), "{field:?}");
+        cookies.set("https://e.test/x", &field);
+        let sent = cookies.sent("https://e.test/").concat();
+        assert_eq!(tabi::__fuzz::cookies(sent.as_bytes()), [(name.as_str(), value.as_str())], "{field:?}");
+    }
+    assert!(set > 200, "{set}");
+}
+
+#[test]
+fn any_field_is_read_without_harm() {
+    let (mut seed, mut kept) = (12, 0);
+    let pieces = [
+        "a",
+        "=",
+        ";",
+        "; ",
+        ",",
+        "\"",
+        "\u{7f}",
+        "\u{e9}",
+        "Path=/",
+        "Domain=e.test",
+        "Secure",
+        "Max-Age=",
+        "-",
+        "99999999999",
+        "Expires=",
+        "Thu, 01 Jan 2027 00:00:00 GMT",
+        "SameSite=None",
+        "__Secure-",
+        " ",
+        "\t",
+    ];
+    for _ in 0..20_000 {
+        let field: String = (0..below(&mut seed, 10)).map(|_| pieces[below(&mut seed, pieces.len())]).collect();
+        let mut cookies = Cookies::new();
+        cookies.set("https://e.test/a/b", &field);
+        let sent = cookies.sent("https://e.test/a/b");
+        kept += sent.len();
+        for cookie in sent {
+            assert!(
+                !cookie.contains(';') && field.contains(cookie.trim_end_matches('=')) || cookie == "=",
+                "{field:?}"
+            );
+        }
+        for (name, value) in tabi::__fuzz::cookies(field.as_bytes()) {
+            assert!(!name.is_empty() && !name.contains(['=', ';']) && !value.contains(';'), "{field:?}");
+        }
+    }
+    assert!(kept > 5000, "{kept}");
+}
