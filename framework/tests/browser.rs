@@ -328,10 +328,7 @@ fn any_field_is_read_without_harm() {
         let sent = cookies.sent("https://e.test/a/b");
         kept += sent.len();
         for cookie in sent {
-            assert!(
-                !cookie.contains(';') && field.contains(cookie.trim_end_matches('=')) || cookie == "=",
-                "{field:?}"
-            );
+            assert!(!cookie.contains([';', '\u{7f}']) && cookie.len() <= field.len(), "{field:?}");
         }
         for (name, value) in tabi::__fuzz::cookies(field.as_bytes()) {
             assert!(!name.is_empty() && !name.contains(['=', ';']) && !value.contains(';'), "{field:?}");
