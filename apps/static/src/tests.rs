@@ -60,3 +60,8 @@ fn the_page_names_files_that_are_there() {
         check(url, "", 200, &[]);
     }
 }
+
+#[test]
+fn corpus() {
+    tabi_corpus::native("static", router());
+}
