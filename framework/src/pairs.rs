@@ -59,14 +59,19 @@ fn split(bytes: &[u8], at: u8) -> (&[u8], &[u8]) {
 }
 
 fn encode(out: &mut String, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b' ' => out.push('+'),
-            b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
-            other if other.is_ascii_alphanumeric() => out.push(char::from(byte)),
-            other => percent::push_escape(out, other),
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if !byte.is_ascii_alphanumeric() && !matches!(byte, b'*' | b'-' | b'.' | b'_') {
+            out.push_str(text.get(start..at).unwrap_or_default());
+            start = at + 1;
+            if byte == b' ' {
+                out.push_str("+");
+            } else {
+                percent::push_escape(out, byte);
+            }
         }
     }
+    out.push_str(text.get(start..).unwrap_or_default());
 }
 
 fn decode(bytes: &[u8]) -> Cow<'_, str> {

@@ -18,42 +18,36 @@ pub(crate) fn push_json_string(out: &mut String, text: &str) {
 }
 
 fn push(out: &mut String, text: &str, also: u8) {
-    out.push('"');
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\' || byte == also) {
-        let Some((before, from)) = rest.split_at_checked(at) else { break };
-        let mut letters = from.chars();
-        out.push_str(before);
-        push_escape(out, letters.next().unwrap_or_default());
-        rest = letters.as_str();
-    }
-    out.push_str(rest);
-    out.push('"');
-}
-
-fn push_escape(out: &mut String, letter: char) {
-    let short = match letter {
-        '"' | '\\' => letter,
-        '\x08' => 'b',
-        '\x0c' => 'f',
-        '\n' => 'n',
-        '\r' => 'r',
-        '\t' => 't',
-        _ => 'u',
-    };
-    out.push('\\');
-    out.push(short);
-    if short == 'u' {
-        out.push_str(if letter < '\x10' { "000" } else { "00" });
-        if letter >= '\x10' {
-            out.push(digit(letter as u8 >> 4));
+    out.push_str("\"");
+    let mut start = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte < b' ' || byte == b'"' || byte == b'\\' || byte == also {
+            out.push_str(text.get(start..at).unwrap_or_default());
+            push_escape(out, byte);
+            start = at + 1;
         }
-        out.push(digit(letter as u8 & 15));
     }
+    out.push_str(text.get(start..).unwrap_or_default());
+    out.push_str("\"");
 }
 
-fn digit(number: u8) -> char {
-    char::from(if number < 10 { b'0' + number } else { b'a' + number - 10 })
+fn push_escape(out: &mut String, byte: u8) {
+    let short = match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        b'\x08' => "\\b",
+        b'\x0c' => "\\f",
+        b'\n' => "\\n",
+        b'\r' => "\\r",
+        b'\t' => "\\t",
+        _ => "\\u00",
+    };
+    out.push_str(short);
+    if short.len() > 2 {
+        for digit in [usize::from(byte >> 4), usize::from(byte & 15)] {
+            out.push_str("0123456789abcdef".get(digit..digit + 1).unwrap_or_default());
+        }
+    }
 }
 
 #[cfg(test)]

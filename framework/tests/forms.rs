@@ -304,3 +304,23 @@ fn typed_reading_has_the_limits_of_a_form() {
     }
     assert_eq!(client.post("/").body("a=1").send().status().code(), 415);
 }
+
+/// The Java frameworks put query and form into one map, the query first, so that a link could replace what a user had
+/// typed. Here each is asked for by itself.
+#[test]
+fn a_query_is_no_form() {
+    let both = async |mut req: Request| -> Result<String> {
+        let form = req.form().await?;
+        Ok([
+            &req.query("a").unwrap_or_default(),
+            "|",
+            form.get("a").unwrap_or_default(),
+            "|",
+            form.get("b").unwrap_or("-"),
+        ]
+        .concat())
+    };
+    let client = Client::new(Router::new().post("/", both));
+    let form = Form::new().with("a", "\u{20ac}");
+    assert_eq!(client.post("/?a=query&b=%E2%82%AC").form(&form).send().text(), "query|\u{20ac}|-");
+}

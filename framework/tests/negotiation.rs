@@ -227,3 +227,23 @@ fn a_field_of_any_length_is_read() {
     let accept = Accept::media_types(&headers);
     assert_eq!((accept.best(&["a/b", "c/d"]), accept.listed().len()), (Some("c/d"), 100));
 }
+
+/// What the Java frameworks before this one did with `Accept` and `Accept-Language`, and what their users asked for.
+#[test]
+fn what_ninja_got_wrong() {
+    let offers = ["text/html", "application/json", "application/xml"];
+    let media = |value: &str, expected: &[&str]| check("accept", value, &offers, expected);
+    // Nothing is named, so the first offer is good; and what is excluded is not chosen.
+    media("", &offers);
+    media("application/protobuf;q=0, application/json;q=0.7", &["application/json"]);
+    // HTML was chosen wherever it stood; a range never matched; parameters beat weights; a bad weight was a 500.
+    media("application/json, text/html;q=0.1", &["application/json", "text/html"]);
+    media("application/*", &["application/json", "application/xml"]);
+    media("text/html;level=1;q=0.1, application/json", &["application/json"]);
+    media("text/html;q=high, application/json;q=0.5", &["application/json"]);
+    // What can't be satisfied was a 400 after the handler had run; it is a 406 before.
+    media("image/png", &[]);
+    // Only the first language counted.
+    check("accept-language", "da, fr;q=0.8", &["en", "fr"], &["fr"]);
+    check("accept-language", "de-DE", &["en", "de"], &["de"]);
+}
