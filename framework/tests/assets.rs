@@ -1,5 +1,7 @@
 //! Embedded files through the public API. The table is what `tabi-assets` writes; `apps/static` tests it with a build.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails this way, helpers included")]
+
 use serde_json::Value;
 use tabi::__private::assets::{Assets, File, Variant, content_type};
 use tabi::testing::{Client, Reply};
