@@ -223,7 +223,7 @@ fn media(item: &Item<'_>, offer: &str) -> Option<usize> {
     let kind = take(&mut subtype, b'/');
     let mut range_subtype = item.range.as_bytes();
     let range_kind = take(&mut range_subtype, b'/');
-    if kind.is_empty() || subtype.is_empty() || subtype.contains(&b'/') {
+    if kind.is_empty() || subtype.is_empty() || !subtype.iter().all(|byte| is_token_byte(*byte)) {
         return None;
     }
     let specific = match (range_kind, range_subtype) {

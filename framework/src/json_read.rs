@@ -76,7 +76,11 @@ impl<'de> Reader<'de> {
 
     /// Expects a value of a kind by its first byte, and takes that byte.
     pub(crate) fn open(&mut self, byte: u8) -> Result<()> {
-        if self.peek() == Some(byte) { Ok(self.at += 1) } else { Err(self.misfit()) }
+        if self.peek() != Some(byte) {
+            return Err(self.misfit());
+        }
+        self.at += 1;
+        Ok(())
     }
 
     /// Says what is wrong with a value that is not of the expected kind.

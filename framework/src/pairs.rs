@@ -65,7 +65,7 @@ fn encode(out: &mut String, text: &str) {
             out.push_str(text.get(start..at).unwrap_or_default());
             start = at + 1;
             if byte == b' ' {
-                out.push_str("+");
+                out.push('+');
             } else {
                 percent::push_escape(out, byte);
             }

@@ -47,7 +47,7 @@ impl<'a> Iterator for Parameters<'a> {
 fn unquote(value: &[u8]) -> Cow<'_, [u8]> {
     let [b'"', inner @ ..] = value else { return Cow::Borrowed(value) };
     let inner = inner.strip_suffix(b"\"").unwrap_or(inner);
-    if !inner.iter().any(|byte| *byte == b'\\') {
+    if inner.iter().all(|byte| *byte != b'\\') {
         return Cow::Borrowed(inner);
     }
     let mut plain = Vec::with_capacity(inner.len());

@@ -18,7 +18,7 @@ pub(crate) fn push_json_string(out: &mut String, text: &str) {
 }
 
 fn push(out: &mut String, text: &str, also: u8) {
-    out.push_str("\"");
+    out.push('"');
     let mut start = 0;
     for (at, byte) in text.bytes().enumerate() {
         if byte < b' ' || byte == b'"' || byte == b'\\' || byte == also {
@@ -28,7 +28,7 @@ fn push(out: &mut String, text: &str, also: u8) {
         }
     }
     out.push_str(text.get(start..).unwrap_or_default());
-    out.push_str("\"");
+    out.push('"');
 }
 
 fn push_escape(out: &mut String, byte: u8) {

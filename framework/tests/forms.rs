@@ -324,3 +324,27 @@ fn a_query_is_no_form() {
     let form = Form::new().with("a", "\u{20ac}");
     assert_eq!(client.post("/?a=query&b=%E2%82%AC").form(&form).send().text(), "query|\u{20ac}|-");
 }
+
+#[test]
+fn random_forms_survive_the_round_trip() {
+    let mut state = 7u32;
+    let mut random = move |below: u32| {
+        // Xorshift: the same numbers in each run.
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
+    for _ in 0..5_000 {
+        let mut text = || -> String {
+            let width = [0x80, 0x3000, 0x11_0000][random(3) as usize];
+            (0..random(6)).filter_map(|_| char::from_u32(random(width))).collect()
+        };
+        let pairs: Vec<_> = (0..4).map(|_| (text(), text())).collect();
+        let form = pairs.iter().fold(Form::new(), |form, (name, value)| form.with(name, value));
+        let encoded = form.encode();
+        assert!(encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"*-._+%&=".contains(&byte)), "{encoded}");
+        let again: Vec<_> = Pairs::new(&encoded).map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        assert_eq!(again, pairs, "{encoded}");
+    }
+}

@@ -247,3 +247,31 @@ fn what_ninja_got_wrong() {
     check("accept-language", "da, fr;q=0.8", &["en", "fr"], &["fr"]);
     check("accept-language", "de-DE", &["en", "de"], &["de"]);
 }
+
+#[test]
+fn random_fields_are_read_without_harm() {
+    let mut state = 7u32;
+    let mut random = move |below: usize| {
+        // Xorshift: the same numbers in each run.
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as usize % below
+    };
+    let pieces = [
+        "a/a", "b/*", "*/*", "*", "en", "gzip", "identity", ";q=", "0", "1", ".5", ",", ";", "=", "\"", "\\", "-", " ",
+        "\u{e4}",
+    ];
+    let offers = ["a/a", "b/b;q=1", "en", "en-GB", "gzip", "identity", "", ";", "\u{e4}"];
+    for _ in 0..20_000 {
+        let value: String = (0..random(12)).map(|_| pieces[random(pieces.len())]).collect();
+        for field in ["accept", "accept-language", "accept-encoding", "accept-charset"] {
+            let headers = headers(field, &[&value]);
+            let accept = accept(field, &headers);
+            let ranked = accept.ranked(&offers);
+            assert_eq!(accept.best(&offers), ranked.first().copied(), "{field}: {value}");
+            assert!(ranked.iter().all(|offer| accept.best(&[offer]) == Some(offer)), "{field}: {value}");
+            assert!(accept.listed().iter().all(|name| value.contains(name) || !name.contains(',')), "{field}: {value}");
+        }
+    }
+}
