@@ -67,7 +67,8 @@ impl Request {
     /// current version, 412 otherwise. `None` is: go on.
     ///
     /// Ask before anything is changed. The order is that of RFC 9110, section 13.2.2: `If-Match` or else
-    /// `If-Unmodified-Since`, then `If-None-Match` or else `If-Modified-Since`.
+    /// `If-Unmodified-Since`, then `If-None-Match` or else `If-Modified-Since`. A 304 has the tag, or else the date; give
+    /// it the `Cache-Control` and `Vary` that the 200 would have had (section 15.4.5).
     pub fn conditional(&self, current: &Validators) -> Option<Response> {
         match judge(self, !current.missing, current.etag.as_ref(), current.last_modified) {
             Verdict::Go => None,

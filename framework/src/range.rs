@@ -272,7 +272,7 @@ impl Response {
 
     /// Makes it a 206 with several parts.
     fn multipart(mut self, parts: &[(u64, u64)], bytes: &[u8]) -> Response {
-        let boundary = boundary(parts, bytes);
+        let boundary = boundary(bytes);
         let mut body = Vec::new();
         let content_type = self.header("content-type").map(|kind| concat(["Content-Type: ", kind, "\r\n"]));
         let content_type = content_type.unwrap_or_default();
@@ -308,8 +308,8 @@ fn content_range(first: u64, last: u64, length: u64) -> String {
     concat(["bytes ", &decimal(first), "-", &decimal(last), "/", &decimal(length)])
 }
 
-/// Returns a boundary that does not stand in what is sent (RFC 2046, section 5.1.1).
-fn boundary(parts: &[(u64, u64)], bytes: &[u8]) -> String {
+/// Returns a boundary that does not stand in the content (RFC 2046, section 5.1.1).
+fn boundary(bytes: &[u8]) -> String {
     let mut number = bytes.len() as u64;
     loop {
         let boundary = concat(["tabi-part-", &decimal(number)]);

@@ -83,6 +83,42 @@ fn windows() {
 fn the_boundary_is_not_in_the_content() {
     let text = concat(["tabi-part-", "25", " tabi-part-", "26"]);
     assert_eq!(text.len(), 25);
-    assert_eq!(boundary(&[(0, 24)], text.as_bytes()), "tabi-part-27");
-    assert_eq!(boundary(&[(0, 11), (13, 23)], text.as_bytes()), "tabi-part-26");
+    assert_eq!(boundary(text.as_bytes()), "tabi-part-27");
+}
+
+/// Pseudo-random numbers, the same in each run (xorshift).
+fn numbers() -> impl FnMut(u64) -> u64 {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    }
+}
+
+#[test]
+fn whatever_is_asked_for_is_there() {
+    let mut number = numbers();
+    for _ in 0..20_000 {
+        let length = number(30);
+        let mut field = String::from("bytes=");
+        for _ in 0..number(40) {
+            field.push(char::from(*b"0123456789--,, x".get(number(16) as usize).unwrap()));
+        }
+        let Ok(ranges) = Ranges::parse(&field, length) else { continue };
+        let asked = ranges.as_slice().to_vec();
+        assert!(!asked.is_empty() && asked.len() <= limits::RANGES, "{field}");
+        assert!(asked.iter().all(|(first, last)| first <= last && *last < length), "{field} of {length}");
+        // Combined, it is the same bytes, each once.
+        let combined = ranges.combined();
+        let covered = |list: &[(u64, u64)], at: u64| list.iter().filter(|part| part.0 <= at && at <= part.1).count();
+        for at in 0..length {
+            assert_eq!(covered(combined.as_slice(), at), covered(&asked, at).min(1), "{field} of {length} at {at}");
+        }
+        let apart = |(a, one): (usize, &(u64, u64))| {
+            combined.as_slice().iter().enumerate().all(|(b, two)| a == b || !touches(*one, *two))
+        };
+        assert!(combined.as_slice().iter().enumerate().all(apart), "{field} of {length}");
+    }
 }

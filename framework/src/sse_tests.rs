@@ -151,3 +151,18 @@ fn nothing_runs_ahead_of_the_client() {
         assert!(sent.get() <= chunks);
     }
 }
+
+#[test]
+fn any_text_survives_the_way() {
+    // Every text of up to six of these characters.
+    let alphabet = ["\r", "\n", ":", " ", "data", "\u{e9}"];
+    for length in 0..=6u32 {
+        for number in 0..alphabet.len().pow(length) {
+            let pick = |place: u32| alphabet.get(number / alphabet.len().pow(place) % alphabet.len()).copied().unwrap();
+            let text: String = (0..length).map(pick).collect();
+            let wire = Event::data(&text).into_text().ok().unwrap();
+            let arrived = text.replace("\r\n", "\n").replace('\r', "\n");
+            assert_eq!(read(&wire), [("message".to_string(), arrived, String::new())], "{text:?}");
+        }
+    }
+}
