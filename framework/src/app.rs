@@ -1,6 +1,5 @@
 //! `App`: a router that is built, and the way of a request through it.
 
-use crate::error::Error;
 use crate::extensions::Extensions;
 use crate::handler::{BoxFuture, Handler};
 use crate::method::Method;
@@ -10,6 +9,7 @@ use crate::percent::decode;
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::status::Status;
+use crate::text::append;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -121,23 +121,24 @@ impl App {
 
     /// Answers a request that has passed all middleware.
     pub(crate) fn answer(&'static self, endpoint: Endpoint, request: Request) -> BoxFuture<Response> {
-        let (status, message) = match &endpoint {
+        let (status, message, allow) = match endpoint {
             Endpoint::Route(route) => return route.handler.call(request),
-            Endpoint::NotFound => (Status::NOT_FOUND, "not found"),
-            Endpoint::WrongMethod(_) => (Status::METHOD_NOT_ALLOWED, "method not allowed"),
-            Endpoint::Options(_) => (Status::NO_CONTENT, ""),
-            Endpoint::BadPath => (Status::BAD_REQUEST, "malformed path"),
+            Endpoint::NotFound => (Status::NOT_FOUND, "not found", None),
+            Endpoint::WrongMethod(allow) => (Status::METHOD_NOT_ALLOWED, "method not allowed", Some(allow)),
+            Endpoint::Options(allow) => (Status::NO_CONTENT, "", Some(allow)),
+            Endpoint::BadPath => (Status::BAD_REQUEST, "malformed path", None),
         };
         let mut response = match message {
             "" => status.into_response(),
-            message => Error::new(status, message).into_response(),
+            message => Response::refusal(status, message),
         };
-        if let Endpoint::WrongMethod(allow) | Endpoint::Options(allow) = endpoint {
+        if let Some(allow) = allow {
             response.headers_mut().set("allow", allow);
         }
         Box::pin(core::future::ready(response))
     }
 
+    /// Finds the endpoint.
     fn find(&'static self, request: &Request) -> Endpoint {
         let options = *request.method() == Method::OPTIONS;
         let path = request.path();
@@ -180,29 +181,25 @@ impl App {
         let mut known = 0u16;
         let mut list = String::new();
         for route in &self.routes {
+            if path.is_some_and(|path| !route.pattern.matches(path)) {
+                continue;
+            }
             let Some(method) = &route.method else { continue };
-            if path.is_none_or(|path| route.pattern.matches(path)) {
-                match method.number() {
-                    // Who answers GET answers HEAD, too; and OPTIONS, whoever answers anything.
-                    Some(number) => known |= 1 << number | u16::from(number == 0) << 1 | 1 << 8,
-                    None => {
-                        known |= 1 << 8;
-                        enlist(&mut list, method.as_str());
-                    }
-                }
+            // Whoever answers anything answers OPTIONS, and who answers GET answers HEAD, too.
+            known |= 1 << 8;
+            match method.number() {
+                Some(0) => known |= 3,
+                Some(number) => known |= 1 << number,
+                None => enlist(&mut list, method.as_str()),
             }
         }
-        let mut all = String::new();
         // The usual ones in the same order whatever the order of the routes, so that answers can be compared.
         for number in 0..9 {
-            if number == 8 && !list.is_empty() {
-                enlist(&mut all, &list);
-            }
             if known >> number & 1 == 1 {
-                enlist(&mut all, Method::name(number));
+                enlist(&mut list, Method::name(number));
             }
         }
-        all
+        list
     }
 }
 
@@ -227,7 +224,7 @@ impl Route {
 /// Adds a name to a list with commas.
 fn enlist(list: &mut String, name: &str) {
     if !list.is_empty() {
-        list.push_str(", ");
+        append(list, ", ");
     }
-    list.push_str(name);
+    append(list, name);
 }

@@ -176,7 +176,10 @@ fn drain(mut body: Body, sink: &mut dyn Sink) -> Option<Option<Headers>> {
         match next {
             Some(Ok(chunk)) => sink.write(&chunk)?,
             Some(Err(error)) => {
-                crate::wasi::log(&error.source_text().unwrap_or(error.message().into()));
+                match error.source() {
+                    Some(_) => error.log(),
+                    None => crate::wasi::log(error.message()),
+                }
                 return None;
             }
             None => break,

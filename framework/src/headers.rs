@@ -69,7 +69,9 @@ impl Headers {
     /// Removes every field of this name; tells whether there was one.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.0.len();
-        self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        while let Some(at) = self.position(name) {
+            self.0.remove(at);
+        }
         self.0.len() != before
     }
 

@@ -1,18 +1,22 @@
 //! `Pattern`: `/users/{id}/{*rest}` as text, what it matches, and which of two is more specific.
 
+use crate::percent::decode;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::ops::Range;
 
 /// The pattern of a route. It is kept as text and read while matching: an instance often serves one request only, so
 /// building has to cost nothing.
 pub(crate) struct Pattern(Cow<'static, str>);
 
-/// What is told of a parameter that was found in a path: its name, its value as it came, and how a slash that came
-/// encoded is to be written.
-pub(crate) type Found<'f, 'a> = &'f mut dyn FnMut(&'a str, &'a str, &'static str);
+/// Where following a path along a pattern has ended.
+enum End<'a> {
+    /// At the parameter that was asked for, with its name and its value as it came.
+    Param(&'a str, &'a str),
+    Match,
+    Mismatch,
+}
 
 impl Pattern {
     /// Takes a pattern as it is; [`Pattern::fault`] checks it.
@@ -36,55 +40,53 @@ impl Pattern {
 
     /// Tells whether a path, as it came, matches.
     pub(crate) fn matches(&self, path: &str) -> bool {
-        self.walk(path, false, &mut |_, _| {})
+        matches!(self.follow(path, false, usize::MAX), End::Match)
     }
 
     /// Tells whether a path, as it came, begins with this pattern and goes on with another segment, or ends.
     pub(crate) fn is_prefix_of(&self, path: &str) -> bool {
-        self.walk(path, true, &mut |_, _| {})
+        matches!(self.follow(path, true, usize::MAX), End::Match)
     }
 
-    /// Calls back with each parameter of a path, as it came, that matches.
-    pub(crate) fn params<'a>(&'a self, path: &'a str, each: Found<'_, 'a>) {
-        self.walk(path, false, &mut |name, value| {
-            let name = self.0.get(name).unwrap_or_default();
-            let value = path.get(value).unwrap_or_default();
+    /// Returns the name and the decoded value of one of the parameters of a path, as it came, that matches.
+    pub(crate) fn param<'a>(&'a self, path: &'a str, index: usize) -> Option<(&'a str, Cow<'a, str>)> {
+        let End::Param(name, value) = self.follow(path, false, index) else { return None };
+        match name.strip_prefix('*') {
             // In a rest an encoded slash stays encoded, since the others are slashes.
-            match name.strip_prefix('*') {
-                Some(name) => each(name, value, "%2F"),
-                None => each(name, value, "/"),
-            }
-        });
+            Some(name) => Some((name, decode(value, "%2F")?)),
+            None => Some((name, decode(value, "/")?)),
+        }
     }
 
-    /// Follows a path along the pattern, byte by byte, and calls back with where the name and the value of each
-    /// parameter are. The path is split before it is decoded, so that an encoded slash stays in its segment.
+    /// Follows a path along the pattern, byte by byte, to its end or to a parameter. The path is split before it is
+    /// decoded, so that an encoded slash stays in its segment.
     #[inline(never)]
-    fn walk(&self, path: &str, prefix: bool, each: &mut dyn FnMut(Range<usize>, Range<usize>)) -> bool {
-        let (text, path) = (self.0.as_bytes(), path.as_bytes());
-        let (mut mine, mut its) = (text, path);
-        while let Some((&byte, tail)) = mine.split_first() {
-            if byte != b'{' {
-                match next(its) {
-                    Some((other, rest)) if other == byte => (mine, its) = (tail, rest),
-                    _ => return false,
+    fn follow<'a>(&'a self, path: &'a str, prefix: bool, mut index: usize) -> End<'a> {
+        let (text, bytes) = (self.0.as_bytes(), path.as_bytes());
+        let (mut at, mut to) = (0, 0);
+        while let Some(byte) = text.get(at) {
+            let start = at + 1;
+            if *byte != b'{' {
+                let (found, next) = read(bytes, to);
+                if found != *byte {
+                    return End::Mismatch;
                 }
+                (at, to) = (start, next);
                 continue;
             }
-            let is_rest = tail.first() == Some(&b'*');
-            let name = length(tail, b'}');
-            let value = if is_rest { its.len() } else { length(its, b'/') };
-            if value == 0 && !is_rest {
-                return false;
+            let (end, from) = (until(text, start, b'}'), to);
+            let is_rest = text.get(start) == Some(&b'*');
+            to = if is_rest { bytes.len() } else { until(bytes, to, b'/') };
+            if to == from && !is_rest {
+                return End::Mismatch;
             }
-            let (name_at, value_at) = (text.len() - tail.len(), path.len() - its.len());
-            each(name_at..name_at + name, value_at..value_at + value);
-            if is_rest {
-                return true;
+            if index == 0 {
+                return End::Param(slice(&self.0, start, end), slice(path, from, to));
             }
-            (mine, its) = (after(tail, name + 1), after(its, value));
+            index = index.wrapping_sub(1);
+            at = end + 1;
         }
-        its.is_empty() || (prefix && its.first() == Some(&b'/'))
+        if to == bytes.len() || (prefix && bytes.get(to) == Some(&b'/')) { End::Match } else { End::Mismatch }
     }
 
     /// Fills the parameters in, or returns `None` where a value is missing or would not match again.
@@ -108,22 +110,25 @@ impl Pattern {
     /// Orders by specificity, for patterns that match one and the same path: literal before parameter before rest,
     /// from left to right. What is less comes first.
     pub(crate) fn compare(&self, other: &Pattern) -> Ordering {
-        let (mut mine, mut its) = (self.0.as_bytes(), other.0.as_bytes());
-        while !mine.is_empty() {
-            let order = rank(mine).cmp(&rank(its));
-            if order != Ordering::Equal {
-                return order;
+        let (mine, its) = (self.0.as_bytes(), other.0.as_bytes());
+        let (mut at, mut to) = (0, 0);
+        while at < mine.len() || to < its.len() {
+            let (my_rank, its_rank) = (rank(mine, at), rank(its, to));
+            if my_rank != its_rank {
+                return my_rank.cmp(&its_rank);
             }
-            (mine, its) = (after_piece(mine), after_piece(its));
+            if my_rank > 0 {
+                (at, to) = (until(mine, at, b'}'), until(its, to, b'}'));
+            }
+            (at, to) = (at + 1, to + 1);
         }
-        // Whatever is left of the other is a rest: it matches nothing at all.
-        rank(mine).cmp(&rank(its))
+        Ordering::Equal
     }
 
     /// Tells whether both match exactly the same paths.
     pub(crate) fn is_twin_of(&self, other: &Pattern) -> bool {
         let mut others = pieces(other.0.as_bytes());
-        let same = |mine: &[u8], its: &[u8]| rank(mine) == rank(its) && (rank(mine) > 1 || mine == its);
+        let same = |mine: &[u8], its: &[u8]| rank(mine, 0) == rank(its, 0) && (rank(mine, 0) > 0 || mine == its);
         pieces(self.0.as_bytes()).all(|mine| others.next().is_some_and(|its| same(mine, its)))
             && others.next().is_none()
     }
@@ -169,41 +174,41 @@ fn pieces(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     pattern.split(|byte| *byte == b'/').skip(1)
 }
 
-/// Says how little specific a segment of a pattern is.
-fn rank(piece: &[u8]) -> u8 {
-    match piece {
-        [b'{', b'*', ..] => 3,
-        [b'{', ..] => 2,
-        _ => 1,
+/// Returns the text between two places that [`until`] has found.
+#[inline(never)]
+fn slice(text: &str, from: usize, to: usize) -> &str {
+    text.get(from..to).unwrap_or_default()
+}
+
+/// Says how little specific a pattern is at a place: a rest is less so than a parameter, and that than a literal.
+fn rank(pattern: &[u8], at: usize) -> u8 {
+    match (pattern.get(at), pattern.get(at + 1)) {
+        (Some(b'{'), Some(b'*')) => 2,
+        (Some(b'{'), _) => 1,
+        _ => 0,
     }
 }
 
-/// Returns what follows the literal byte or the parameter that a pattern begins with.
-fn after_piece(pattern: &[u8]) -> &[u8] {
-    let piece = if pattern.first() == Some(&b'{') { length(pattern, b'}') } else { 0 };
-    after(pattern, piece + 1)
-}
-
-/// Reads a byte of a path, escaped or not. An encoded slash is not a slash, and equals no byte of a pattern.
-fn next(path: &[u8]) -> Option<(u8, &[u8])> {
-    match path {
-        [b'%', tail @ ..] => match crate::percent::escape(tail)? {
-            (b'/', rest) => Some((0, rest)),
-            other => Some(other),
+/// Reads a byte of a path that is well-formed, escaped or not, and tells where the next one is. An encoded slash is
+/// not a slash: like the end it is 0, which equals no byte of a pattern.
+fn read(path: &[u8], at: usize) -> (u8, usize) {
+    match path.get(at) {
+        Some(b'%') => match crate::percent::escape_at(path, at + 1) {
+            Some(b'/') | None => (0, at),
+            Some(byte) => (byte, at + 3),
         },
-        [byte, tail @ ..] => Some((*byte, tail)),
-        [] => None,
+        Some(byte) => (*byte, at + 1),
+        None => (0, at),
     }
 }
 
-/// Returns how many bytes are before the first of this kind, or in all.
-fn length(bytes: &[u8], end: u8) -> usize {
-    bytes.iter().position(|byte| *byte == end).unwrap_or(bytes.len())
-}
-
-/// Returns what is left after so many bytes.
-fn after(bytes: &[u8], count: usize) -> &[u8] {
-    bytes.get(count..).unwrap_or_default()
+/// Returns where the next byte of this kind is, or the end.
+#[inline(never)]
+fn until(bytes: &[u8], mut at: usize, end: u8) -> usize {
+    while bytes.get(at).is_some_and(|byte| *byte != end) {
+        at += 1;
+    }
+    at
 }
 
 #[cfg(test)]

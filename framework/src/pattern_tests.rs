@@ -9,10 +9,7 @@ fn pattern(text: &'static str) -> Pattern {
 #[track_caller]
 fn check(text: &'static str, path: &str, expected: Option<&[(&str, &str)]>) {
     let pattern = pattern(text);
-    let mut params = Vec::new();
-    pattern.params(path, &mut |name, value, slash| {
-        params.push((name, crate::percent::decode(value, slash).unwrap()));
-    });
+    let params: Vec<_> = (0..).map_while(|index| pattern.param(path, index)).collect();
     let found = pattern.matches(path).then(|| params.iter().map(|(name, value)| (*name, &**value)).collect::<Vec<_>>());
     assert_eq!(found.as_deref(), expected, "{text}");
     assert_eq!(pattern.fault(), None);

@@ -1,6 +1,6 @@
 //! Percent-encoding, both ways (RFC 3986, section 2.1; WHATWG URL).
 
-use crate::text::{find, split};
+use crate::text::{append, find, split};
 use alloc::borrow::Cow;
 use alloc::string::String;
 
@@ -15,15 +15,15 @@ pub(crate) fn decode<'a>(text: &'a str, slash: &str) -> Option<Cow<'a, str>> {
     let mut rest = text;
     loop {
         let (before, escapes) = split(rest, at);
-        decoded.push_str(before);
+        append(&mut decoded, before);
         if escapes.is_empty() {
             return Some(Cow::Owned(decoded));
         }
         let (letter, length) = letter(escapes.as_bytes())?;
         match letter {
             '\0' => return None,
-            '/' => decoded.push_str(slash),
-            other => decoded.push(other),
+            '/' => append(&mut decoded, slash),
+            other => append(&mut decoded, other.encode_utf8(&mut [0; 4])),
         }
         rest = split(escapes, length).1;
         at = find(rest, b'%');
@@ -33,47 +33,39 @@ pub(crate) fn decode<'a>(text: &'a str, slash: &str) -> Option<Cow<'a, str>> {
 /// Reads the escapes of one character, and tells how many bytes they are (RFC 3629, section 4). Done here since the
 /// library's own check of UTF-8 is made for megabytes, and is 0.7 KB.
 fn letter(escapes: &[u8]) -> Option<(char, usize)> {
-    let (lead, mut rest) = escape(escapes.get(1..)?)?;
-    let more = match lead {
-        0..=0x7f => 0,
-        0xc2..=0xdf => 1,
-        0xe0..=0xef => 2,
-        0xf0..=0xf4 => 3,
+    let mut code = u32::from(escape_at(escapes, 1)?);
+    // A byte with so many ones in front starts a sequence of so many bytes.
+    let length = match (code as u8).leading_ones() {
+        0 => return Some((char::from_u32(code)?, 3)),
+        length @ 2..=4 => length as usize,
         _ => return None,
     };
-    let mut code = u32::from(lead);
-    if more > 0 {
-        code &= 0x3f >> more;
-        for _ in 0..more {
-            let [b'%', tail @ ..] = rest else { return None };
-            let (next, tail) = escape(tail)?;
-            if next & 0xc0 != 0x80 {
-                return None;
-            }
-            code = code << 6 | u32::from(next & 0x3f);
-            rest = tail;
-        }
-        // What a shorter sequence could say is malformed.
-        if code >> (5 * more + 1) == 0 {
+    code &= 0x7f >> length;
+    for index in 1..length {
+        let next = escape_at(escapes, index * 3 + 1)?;
+        if escapes.get(index * 3) != Some(&b'%') || next & 0xc0 != 0x80 {
             return None;
         }
+        code = code << 6 | u32::from(next & 0x3f);
     }
-    Some((char::from_u32(code)?, escapes.len() - rest.len()))
+    // What a shorter sequence could say is malformed: it has 7, 11 or 16 bits.
+    let is_overlong = code >> [7, 11, 16].get(length - 2)? == 0;
+    if is_overlong { None } else { Some((char::from_u32(code)?, length * 3)) }
 }
 
 /// Reads the two hexadecimal digits of an escape and returns what follows them.
 pub(crate) fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
-    let [high, low, tail @ ..] = rest else { return None };
-    Some((digit(*high)? << 4 | digit(*low)?, tail))
+    Some((escape_at(rest, 0)?, rest.get(2..)?))
 }
 
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
+/// Reads the two hexadecimal digits of an escape.
+#[inline(never)]
+pub(crate) fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
+    let mut value = 0;
+    for byte in bytes.get(at..at + 2)? {
+        value = value << 4 | char::from(*byte).to_digit(16)?;
     }
+    Some(value as u8)
 }
 
 /// Adds a segment to a path: everything but unreserved characters, sub-delims, `:` and `@` is escaped (RFC 3986,
@@ -147,8 +139,8 @@ mod tests {
     /// Whatever bytes the escapes stand for, the library must agree.
     #[test]
     fn utf8() {
-        let edges = [0x01, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed];
-        let bytes: Vec<u8> = edges.into_iter().chain([0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff]).collect();
+        let bytes =
+            [0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5];
         let mut number = 0usize;
         for length in 1..=4 {
             for _ in 0..bytes.len().pow(length) {

@@ -8,8 +8,6 @@ use crate::headers::Headers;
 use crate::limits;
 use crate::method::Method;
 use crate::pairs::Pairs;
-use crate::pattern::Found;
-use crate::percent::decode;
 use crate::status::Status;
 use crate::text::{concat, find, split};
 use crate::wasi::Head;
@@ -123,26 +121,23 @@ impl Request {
     /// # Errors
     /// 500 where the route has no such parameter.
     pub fn raw_param(&self, name: &str) -> Result<Cow<'_, str>> {
-        let mut found = None;
-        self.each_param(&mut |known, value, slash| {
+        let mut index = 0;
+        while let Some((known, value)) = self.nth_param(index) {
             if known == name {
-                found = decode(value, slash);
+                return Ok(value);
             }
-        });
-        found.ok_or_else(|| no_param(self.route(), name))
+            index += 1;
+        }
+        Err(no_param(self.route(), name))
     }
 
     /// Returns the names and decoded values of all parameters, in the order of the pattern.
     pub fn params(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
-        let mut params = Vec::new();
-        self.each_param(&mut |name, value, slash| params.extend(decode(value, slash).map(|value| (name, value))));
-        params.into_iter()
+        (0..).map_while(|index| self.nth_param(index))
     }
 
-    fn each_param<'a>(&'a self, each: Found<'_, 'a>) {
-        if let Some(route) = self.0.route {
-            route.pattern.params(self.path(), each);
-        }
+    fn nth_param(&self, index: usize) -> Option<(&str, Cow<'_, str>)> {
+        self.0.route?.pattern.param(self.path(), index)
     }
 
     /// Returns the pattern of the route, with the prefixes of the routers around it.
@@ -260,7 +255,7 @@ fn bad_param(name: &str) -> Error {
 
 #[cold]
 fn no_param(route: Option<&str>, name: &str) -> Error {
-    Error::internal(concat(["route `", route.unwrap_or("(none)"), "` has no parameter `", name, "`"]))
+    Error::internal(concat(["no parameter `", name, "` in route ", route.unwrap_or_default()]))
 }
 
 #[cold]

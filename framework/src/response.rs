@@ -13,15 +13,19 @@ use alloc::vec::Vec;
 /// A response: status, header fields and body.
 ///
 /// On the heap: it is handed on many times on its way, which costs a component less with one word than with ten.
-#[derive(Default)]
 pub struct Response(Box<Inner>);
 
-#[derive(Default)]
 struct Inner {
     status: Status,
     headers: Headers,
     body: Body,
     error: Option<Error>,
+}
+
+impl Default for Response {
+    fn default() -> Response {
+        Response::with(Body::empty())
+    }
 }
 
 impl Default for Status {
@@ -33,7 +37,12 @@ impl Default for Status {
 impl Response {
     /// Returns a 200 with this body and no header fields.
     pub fn new(body: impl Into<Body>) -> Response {
-        Response(Box::new(Inner { body: body.into(), ..Inner::default() }))
+        Response::with(body.into())
+    }
+
+    #[inline(never)]
+    fn with(body: Body) -> Response {
+        Response(Box::new(Inner { status: Status::OK, headers: Headers::new(), body, error: None }))
     }
 
     /// Returns a 200 with a body of this content type.
@@ -140,13 +149,13 @@ impl Response {
 
     /// Makes it ready for the wire, whatever a handler did: see the comments.
     pub(crate) fn finish(&mut self, head: bool) {
-        if let Some(cause) = self.error().and_then(Error::source_text) {
-            crate::wasi::log(&cause);
+        if let Some(error) = self.error() {
+            error.log();
         }
         if self.status().is_informational() {
             // RFC 9110, section 15.2: an interim status is no answer.
             crate::wasi::log("a handler answered with an interim status (1xx)");
-            *self = Error::new(Status::INTERNAL_SERVER_ERROR, "internal error").into_response();
+            *self = Response::refusal(Status::INTERNAL_SERVER_ERROR, "internal error");
         }
         let Inner { status, headers, body, .. } = &mut *self.0;
         if !headers.contains("x-content-type-options") {
@@ -166,6 +175,13 @@ impl Response {
         if head {
             *body = Body::empty();
         }
+    }
+
+    /// Returns what an error with this status and message becomes.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refusal(status: Status, message: &'static str) -> Response {
+        Error::new(status, message).into_response()
     }
 
     #[allow(dead_code, reason = "not every runtime takes it apart")]

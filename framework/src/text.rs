@@ -13,9 +13,15 @@ pub fn concat<const N: usize>(parts: [&str; N]) -> String {
 fn join(parts: &[&str]) -> String {
     let mut text = String::new();
     for part in parts {
-        text.push_str(part);
+        append(&mut text, part);
     }
     text
+}
+
+/// Adds a text. As `push_str`, whose code would stand wherever it is called.
+#[inline(never)]
+pub(crate) fn append(out: &mut String, text: &str) {
+    out.push_str(text);
 }
 
 /// Returns a number in decimal.

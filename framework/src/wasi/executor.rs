@@ -1,10 +1,11 @@
 //! Runs futures over `wasi:io/poll`: polls them until each waits for the host, then waits with them.
 
+use crate::handler::BoxFuture;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::future::{Future, poll_fn};
-use core::pin::pin;
+use core::future::poll_fn;
+use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use wasip2::io::poll::{self, Pollable};
@@ -57,33 +58,36 @@ pub(super) fn poll_wait(pollable: &Rc<Pollable>) -> Poll<()> {
 }
 
 /// Runs a future to its end.
-pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let mut value = None;
-    // The loop stands once in a component, whatever the futures.
-    drive(&mut |cx| match future.as_mut().poll(cx) {
-        Poll::Ready(ready) => {
-            value = Some(ready);
-            true
+pub(super) fn block_on<T>(mut future: BoxFuture<T>) -> T {
+    let waker = waker();
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut cx) {
+            return value;
         }
-        Poll::Pending => false,
-    });
-    match value {
-        Some(value) => value,
-        None => super::p2::fail("a future that is done has no value"),
+        idle();
     }
 }
 
 /// Polls until it is done, and waits for the host in between.
 pub(super) fn drive(done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
-    // SAFETY: the functions of the table use no data.
-    let waker = unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &VTABLE)) };
+    let waker = waker();
     let mut cx = Context::from_waker(&waker);
     while !done(&mut cx) {
-        if !WOKEN.swap(false, Ordering::Relaxed) {
-            (PARK.0.get())();
-        }
+        idle();
     }
+}
+
+/// Waits for the host, unless one future has woken another.
+fn idle() {
+    if !WOKEN.swap(false, Ordering::Relaxed) {
+        (PARK.0.get())();
+    }
+}
+
+fn waker() -> ManuallyDrop<Waker> {
+    // SAFETY: the functions of the table use no data.
+    ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(core::ptr::null(), &VTABLE)) })
 }
 
 /// Blocks until at least one of what is waited for is ready.

@@ -10,10 +10,14 @@ pub(crate) mod files;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 #[path = "files_p2.rs"]
 pub(crate) mod files;
-#[cfg(target_family = "wasm")]
+#[cfg(any(target_family = "wasm", test))]
 mod heap;
 #[cfg(all(target_family = "wasm", feature = "std", not(feature = "environment")))]
 mod libc;
+#[cfg(all(target_family = "wasm", feature = "p2", feature = "std"))]
+mod malloc;
+#[cfg(all(target_family = "wasm", any(feature = "std", feature = "runtime")))]
+mod memory;
 #[cfg(not(all(target_family = "wasm", feature = "p2")))]
 mod native;
 #[cfg(all(target_family = "wasm", feature = "p2"))]

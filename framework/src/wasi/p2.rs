@@ -1,16 +1,16 @@
 //! Translates between `wasi:http@0.2` and requests and responses.
 
 use super::executor;
-use super::raw::{self, finish, method};
+use super::raw::{self, Output};
 use crate::app::App;
 use crate::body::{Body, Sink, Stream};
 use crate::error::{Error, Result};
 use crate::headers::Headers;
 use crate::limits;
 use crate::request::Request;
-use crate::response::Response;
 use crate::router::Router;
 use crate::status::Status;
+use crate::text::{append, push_decimal};
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ use core::cell::Cell;
 use core::task::{Context, Poll, ready};
 use wasip2::http::types as http;
 use wasip2::io::poll::Pollable;
-use wasip2::io::streams::{InputStream, OutputStream, StreamError};
+use wasip2::io::streams::{InputStream, StreamError};
 
 pub use wasip2;
 
@@ -68,32 +68,30 @@ macro_rules! __serve_p2 {
 }
 
 fn exchange(app: &'static App, request: http::IncomingRequest, out: http::ResponseOutparam) {
-    let mut response = match incoming(request) {
-        Some(request) => app.respond(request, |answer| executor::block_on(answer)),
-        None => Response::default().with_status(Status::BAD_REQUEST),
+    let out = {
+        // The handle is given away with the answer.
+        let out = core::mem::ManuallyDrop::new(out);
+        out.handle()
     };
-    let message = http::OutgoingResponse::new(fields(response.headers()));
-    let status = response.status();
-    if status != Status::OK && message.set_status_code(status.code()).is_err() {
-        log("the runtime refuses the status");
-    }
-    let Ok(outgoing) = message.body() else { fail("no body to write to") };
-    http::ResponseOutparam::set(out, Ok(message));
+    let mut response = app.respond(incoming(request), executor::block_on);
+    let outgoing = raw::respond(out, response.status().code(), response.headers());
     let body = response.body().take();
     let end = match body.is_empty() {
         true => Some(None),
-        false => outgoing.write().ok().and_then(|out| body.send(&mut Outgoing(out))),
+        false => body.send(&mut outgoing.stream()),
     };
     if let Some(trailers) = end {
-        finish(outgoing, trailers.map(|trailers| fields(&trailers)));
+        outgoing.finish(trailers);
     }
-    // Otherwise the body is dropped unfinished, and never looks complete.
 }
 
-fn incoming(request: http::IncomingRequest) -> Option<Request> {
-    let method = method(&request)?;
-    let target = request.path_with_query().filter(|target| !target.is_empty()).unwrap_or_else(|| String::from("/"));
-    Some(Request::new(method, target, Head { request, body: None }))
+fn incoming(request: http::IncomingRequest) -> Request {
+    let method = raw::method(request.handle());
+    let mut target = raw::target(request.handle());
+    if target.is_empty() {
+        append(&mut target, "/");
+    }
+    Request::new(method, target, Head { request, body: None })
 }
 
 /// The head of a request, which stays with the runtime until somebody asks.
@@ -200,24 +198,14 @@ fn broken() -> Error {
 }
 
 /// Where a body goes.
-struct Outgoing(OutputStream);
-
-impl Sink for Outgoing {
+impl Sink for Output {
     fn write(&mut self, bytes: &[u8]) -> Option<()> {
-        raw::write(&self.0, bytes)
+        Output::write(self, bytes)
     }
 
     fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
         executor::drive(done);
     }
-}
-
-/// Hands header fields over.
-fn fields(headers: &Headers) -> http::Fields {
-    raw::fields(headers).unwrap_or_else(|| {
-        log("the runtime refuses the header fields");
-        http::Fields::new()
-    })
 }
 
 /// Whether mistakes in building an app are looked for: in a release build each instance would do so again.
@@ -227,8 +215,22 @@ pub(crate) const CHECKED: bool = cfg!(debug_assertions);
 #[cold]
 #[track_caller]
 pub(crate) fn fail(message: &str) -> ! {
-    let at = core::panic::Location::caller();
-    log(&crate::text::concat([message, " (", at.file(), ":", &crate::text::decimal(at.line().into()), ")"]));
+    end(message, Some(core::panic::Location::caller()))
+}
+
+/// Ends the instance with a message in the log, and the place in the program that it is about.
+#[cold]
+#[inline(never)]
+pub(super) fn end(message: &str, at: Option<&core::panic::Location<'_>>) -> ! {
+    let mut line = String::new();
+    append(&mut line, message);
+    if let Some(at) = at {
+        append(&mut line, " at ");
+        append(&mut line, at.file());
+        append(&mut line, ":");
+        push_decimal(&mut line, at.line().into());
+    }
+    log(&line);
     core::arch::wasm32::unreachable()
 }
 
@@ -241,8 +243,9 @@ pub(crate) fn log(line: &str) {
 }
 
 /// Writes to `wasi:cli/stderr`, which every HTTP world grants.
+#[inline(never)]
 pub(super) fn print(bytes: &[u8]) {
-    let stderr = wasip2::cli::stderr::get_stderr();
-    let _ = raw::write(&stderr, bytes);
-    let _ = raw::flush(&stderr);
+    let stderr = Output::stderr();
+    // There is nobody to be told where even the log fails.
+    let _ = stderr.write(bytes).and_then(|()| stderr.flush());
 }

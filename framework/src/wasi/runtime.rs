@@ -1,6 +1,6 @@
 //! What std would bring, for `#![no_std]` apps: an allocator and a panic handler.
 
-use super::heap;
+use super::memory::HEAP;
 use alloc::alloc::{alloc, realloc};
 use core::alloc::{GlobalAlloc, Layout};
 
@@ -16,17 +16,17 @@ static ALLOCATOR: Heap = Heap;
 // SAFETY: the heap keeps what the trait asks for.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        heap::aligned_alloc(layout.align(), layout.size()).cast()
+        HEAP.allocate(layout.size(), layout.align())
     }
 
     unsafe fn dealloc(&self, at: *mut u8, _: Layout) {
         // SAFETY: the caller promises that it came from here.
-        unsafe { heap::free(at.cast()) }
+        unsafe { HEAP.free(at.expose_provenance()) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller promises that it came from here.
-        unsafe { heap::resize(at.cast(), layout.align(), size) }.cast()
+        unsafe { HEAP.resize(at, layout.align(), size) }
     }
 }
 
@@ -52,8 +52,5 @@ unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, s
 #[panic_handler]
 #[inline(always)]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
-    if let Some(at) = info.location() {
-        super::p2::log(&crate::text::concat(["panicked at ", at.file(), ":", &crate::text::decimal(at.line().into())]));
-    }
-    core::arch::wasm32::unreachable()
+    super::p2::end("panicked", info.location())
 }
