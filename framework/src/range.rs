@@ -313,9 +313,7 @@ fn boundary(bytes: &[u8]) -> String {
     let mut number = bytes.len() as u64;
     loop {
         let boundary = concat(["tabi-part-", &decimal(number)]);
-        let stands =
-            |part: &(u64, u64)| slice(bytes, *part).windows(boundary.len()).any(|window| window == boundary.as_bytes());
-        if !parts.iter().any(stands) {
+        if !bytes.windows(boundary.len()).any(|window| window == boundary.as_bytes()) {
             return boundary;
         }
         number = number.wrapping_add(1);
