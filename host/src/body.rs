@@ -19,12 +19,14 @@ pub(crate) struct BodyFault(Option<Arc<AtomicU8>>);
 
 const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
+const BROKEN: u8 = 3;
 
 impl BodyFault {
     /// The status that explains it, when something went wrong.
     pub(crate) fn status(&self) -> Option<(hyper::StatusCode, &'static str)> {
         match self.0.as_ref()?.load(Relaxed) {
             TOO_LARGE => Some((hyper::StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large")),
+            BROKEN => Some((hyper::StatusCode::BAD_REQUEST, "the request body is malformed")),
             TOO_SLOW => Some((hyper::StatusCode::REQUEST_TIMEOUT, "the request body stalled")),
             _ => None,
         }
@@ -77,7 +79,10 @@ impl Body for RequestBody {
         self.sleep = None;
         match frame {
             None => Poll::Ready(None),
-            Some(Err(error)) => Poll::Ready(Some(Err(error.into()))),
+            Some(Err(error)) => {
+                self.fail(BROKEN);
+                Poll::Ready(Some(Err(error.into())))
+            }
             Some(Ok(frame)) => {
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
                 if length > self.left {

@@ -1,8 +1,9 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand};
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use tabi_host::{StartError, file, keys};
 
 /// Serves WebAssembly components over HTTP.
 #[derive(Debug, Parser)]
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   tabi serve apps/hello            build the crate in apps/hello and serve it
   tabi serve app.wasm --port 0     serve a component on a free port
-  tabi build apps/hello            build only, and print where the component is")]
+  tabi build apps/hello            build only, and print where the component is
+  tabi config                      print every setting with its default and meaning")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -22,6 +24,10 @@ pub enum Command {
     Serve(Serve),
     /// Build a crate folder into a component
     Build(Build),
+    /// Check the configuration and a component without serving
+    Check(Check),
+    /// Print the configuration as it would be used, as a commented tabi.toml
+    Config(Config),
 }
 
 #[derive(Debug, Args)]
@@ -30,9 +36,46 @@ pub struct Serve {
     #[arg(default_value = ".")]
     pub path: PathBuf,
     #[command(flatten)]
-    pub listen: Listen,
+    pub settings: Settings,
     #[command(flatten)]
     pub build: BuildOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    /// A component (.wasm), or the folder of a crate that builds one
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(flatten)]
+    pub build: BuildOptions,
+}
+
+#[derive(Debug, Args)]
+pub struct Config {
+    /// Where to look for tabi.toml
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// Flags stand above the environment, the environment above the table of the mode, that above the
+/// rest of the file, and the file above the defaults.
+#[derive(Debug, Args)]
+pub struct Settings {
+    #[command(flatten)]
+    pub listen: Listen,
+    /// Configuration file [default: tabi.toml in the crate's folder, else in the current one]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The table of the configuration file that lies over the rest: dev or prod
+    #[arg(long, default_value = "prod", value_parser = ["dev", "prod"])]
+    pub mode: String,
+    /// Set any key of the configuration, such as limits.body_bytes=1MiB
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub sets: Vec<String>,
     /// Requests that one instance of a 0.2 component answers before it is replaced.
     ///
     /// The default keeps requests apart from each other; more is faster, and the guest's memory
@@ -86,37 +129,64 @@ pub struct BuildOptions {
     pub no_default_features: bool,
 }
 
-impl Listen {
-    /// Puts flags above the environment above the default.
-    pub fn addr(&self, env: impl Fn(&str) -> Option<String>, default: SocketAddr) -> Result<SocketAddr, String> {
-        if let Some(addr) = self.addr {
-            return Ok(addr);
+impl Settings {
+    /// Lays file, environment and flags over the defaults.
+    ///
+    /// # Errors
+    /// When one of them has a key or a value that means nothing.
+    pub fn resolve(&self, path: &Path, env: impl Fn(&str) -> Option<String>) -> Result<tabi_host::Config, StartError> {
+        let mut config = tabi_host::Config::default();
+        if let Some(file) = self.file(path) {
+            file::apply(&mut config, &file, &self.mode)?;
         }
-        let mut addr = default;
-        let given = |flag: Option<String>, name: &'static str, env_name: &'static str| match flag {
-            Some(value) => Some((value, name)),
-            None => env(env_name).filter(|value| !value.is_empty()).map(|value| (value, env_name)),
+        let mut set = |key: &str, from: &str, value: &str| {
+            file::set(&mut config, key, value).map_err(|why| StartError::new(format!("{from}: {why}")))
         };
-        if let Some((host, from)) = given(self.host.clone(), "--host", "TABI_HOST") {
-            addr.set_ip(
-                parse_host(&host)
-                    .ok_or_else(|| format!("{from} is {host:?}, which is no IP address and not localhost"))?,
-            );
+        let env = |name: &str| env(name).filter(|value| !value.is_empty());
+        for (key, name) in [("server.host", "TABI_HOST"), ("server.port", "TABI_PORT")] {
+            if let Some(value) = env(name) {
+                set(key, name, &value)?;
+            }
         }
-        if let Some((port, from)) = given(self.port.map(|p| p.to_string()), "--port", "TABI_PORT") {
-            addr.set_port(
-                port.parse().map_err(|_| format!("{from} is {port:?}, which is no port; ports go from 0 to 65535"))?,
-            );
+        for key in keys::KEYS {
+            let name = format!("TABI_{}", key.name.replace('.', "_").to_uppercase());
+            if let Some(value) = env(&name) {
+                set(key.name, &name, &value)?;
+            }
         }
-        Ok(addr)
+        for pair in &self.sets {
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| StartError::new(format!("--set {pair}: write KEY=VALUE")))?;
+            set(key, "--set", value)?;
+        }
+        if let Some(addr) = self.listen.addr {
+            set("server.host", "--addr", &addr.ip().to_string())?;
+            set("server.port", "--addr", &addr.port().to_string())?;
+        }
+        let flags = [
+            ("server.host", "--host", self.listen.host.clone()),
+            ("server.port", "--port", self.listen.port.map(|port| port.to_string())),
+            ("instances.requests_p2", "--reuse", self.reuse.map(|count| count.to_string())),
+            ("server.threads", "--threads", self.threads.map(|count| count.to_string())),
+            ("server.access_log", "--access-log", self.access_log.clone()),
+            ("server.cache_dir", "--no-cache", self.no_cache.then(String::new)),
+        ];
+        for (key, flag, value) in flags {
+            if let Some(value) = value {
+                set(key, flag, &value)?;
+            }
+        }
+        Ok(config)
     }
-}
 
-fn parse_host(host: &str) -> Option<IpAddr> {
-    if host == "localhost" {
-        return Some(IpAddr::from([127, 0, 0, 1]));
+    /// The configuration file: the given one, or one that lies where it usually does.
+    fn file(&self, path: &Path) -> Option<PathBuf> {
+        if self.config.is_some() {
+            return self.config.clone();
+        }
+        let folder = if path.is_dir() { path } else { Path::new(".") };
+        [folder, Path::new(".")].map(|dir| dir.join("tabi.toml")).into_iter().find(|file| file.is_file())
     }
-    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
 #[cfg(test)]
@@ -128,24 +198,37 @@ mod tests {
         let cli = Cli::try_parse_from(["tabi", "serve", "x"].iter().chain(args)).expect("valid");
         let Command::Serve(serve) = cli.command else { panic!("serve") };
         let env = |name: &str| env.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        let got = serve.listen.addr(env, SocketAddr::from(([127, 0, 0, 1], 8080)));
-        match wanted {
-            Ok(addr) => assert_eq!(got.map(|addr| addr.to_string()), Ok(addr.to_owned())),
-            Err(part) => assert!(got.as_ref().is_err_and(|e| e.contains(part)), "{got:?}"),
+        let got = serve.settings.resolve(Path::new("no.wasm"), env);
+        match (got, wanted) {
+            (Ok(config), Ok(wanted)) => {
+                let text = file::print(&config);
+                for line in wanted.split('|') {
+                    assert!(text.lines().any(|got| got == line), "{line} is not in {text}");
+                }
+            }
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (got, _) => panic!("{args:?}: {:?}", got.map(|config| file::print(&config))),
         }
     }
 
     #[test]
     fn flags_stand_above_the_environment() {
-        check(&[], &[], Ok("127.0.0.1:8080"));
-        check(&["--port", "0"], &[], Ok("127.0.0.1:0"));
-        check(&["-p", "1"], &[("TABI_PORT", "2")], Ok("127.0.0.1:1"));
-        check(&[], &[("TABI_PORT", "2"), ("TABI_HOST", "::1")], Ok("[::1]:2"));
-        check(&["--host", "localhost"], &[("TABI_HOST", "::1")], Ok("127.0.0.1:8080"));
-        check(&["--addr", "0.0.0.0:1"], &[("TABI_PORT", "2")], Ok("0.0.0.0:1"));
-        check(&[], &[("TABI_PORT", "")], Ok("127.0.0.1:8080"));
-        check(&[], &[("TABI_PORT", "http")], Err("TABI_PORT is \"http\""));
-        check(&["--host", "example.org"], &[], Err("no IP address"));
+        check(&[], &[], Ok("host = \"127.0.0.1\"|port = 8080|requests_p2 = 1"));
+        check(&["--port", "0"], &[], Ok("port = 0"));
+        check(&["-p", "1"], &[("TABI_PORT", "2")], Ok("port = 1"));
+        check(&[], &[("TABI_PORT", "2"), ("TABI_HOST", "::1")], Ok("host = \"::1\"|port = 2"));
+        check(&["--host", "localhost"], &[("TABI_HOST", "::1")], Ok("host = \"127.0.0.1\""));
+        check(&["--addr", "0.0.0.0:1"], &[("TABI_PORT", "2")], Ok("host = \"0.0.0.0\"|port = 1"));
+        check(&[], &[("TABI_PORT", "")], Ok("port = 8080"));
+        check(&[], &[("TABI_LIMITS_MEMORY", "1MiB")], Ok("memory = \"1MiB\""));
+        check(&["--set", "limits.memory=2MiB"], &[("TABI_LIMITS_MEMORY", "1MiB")], Ok("memory = \"2MiB\""));
+        check(&["--reuse", "9", "--access-log"], &[], Ok("requests_p2 = 9|access_log = \"text\""));
+        check(&["--no-cache"], &[], Ok("cache_dir = \"\""));
+        check(&[], &[("TABI_PORT", "http")], Err("TABI_PORT: \"http\" is no port"));
+        check(&["--host", "example.org"], &[], Err("--host: \"example.org\" is no IP address"));
+        check(&["--set", "limits.memry=1"], &[], Err("did you mean \"limits.memory\""));
+        check(&["--set", "x"], &[], Err("write KEY=VALUE"));
+        check(&["--config", "/no/tabi.toml"], &[], Err("/no/tabi.toml can't be read"));
     }
 
     #[test]

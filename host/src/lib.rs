@@ -24,14 +24,17 @@ mod connection;
 mod dispatch;
 mod engine;
 mod error;
+pub mod file;
 mod guest_log;
 mod imports;
 mod inspect;
+pub mod keys;
 mod log;
 mod request;
 mod server;
 mod service;
 mod store;
+mod units;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;

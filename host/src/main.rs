@@ -3,15 +3,19 @@
 mod cli;
 
 use clap::Parser;
-use cli::{BuildOptions, Cli, Command, Serve};
+use cli::{BuildOptions, Check, Cli, Command, Serve};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tabi_host::{AccessLog, Config, Host, Log, Server, StartError};
+use tabi_host::{Host, Log, Server, StartError, World, file};
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => serve(&args),
+        Command::Check(args) => check(&args),
+        Command::Config(args) => {
+            args.settings.resolve(&args.path, env).map(|config| print!("{}", file::print(&config)))
+        }
         Command::Build(args) => build(&args.path, &args.build).map(|component| println!("{}", component.display())),
     };
     match done {
@@ -24,9 +28,9 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &Serve) -> Result<(), StartError> {
-    let config = config(args)?;
+    let config = args.settings.resolve(&args.path, env)?;
     let log = Log::stderr();
-    let component = if args.path.is_dir() { build(&args.path, &args.build)? } else { args.path.clone() };
+    let component = component(&args.path, &args.build)?;
     let host = Host::load(&component, config, log.clone())?;
     let server = host.serve(host.bind()?)?;
     let url = format!("http://{}/", server.addr());
@@ -62,25 +66,25 @@ fn run(server: Server, log: &Log) -> Result<(), StartError> {
     Ok(())
 }
 
-fn config(args: &Serve) -> Result<Config, StartError> {
-    let mut config = Config::default();
-    let env = |name: &str| std::env::var(name).ok();
-    config.addr = args.listen.addr(env, config.addr).map_err(StartError::new)?;
-    if let Some(count) = args.reuse {
-        config.reuse.requests_p2 = count.max(1);
-    }
-    if let Some(count) = args.threads {
-        config.threads = count.max(1);
-    }
-    config.access_log = match args.access_log.as_deref() {
-        Some("text") => AccessLog::Text,
-        Some("json") => AccessLog::Json,
-        _ => AccessLog::Off,
+/// Loads the component as `serve` would, and says what it is.
+fn check(args: &Check) -> Result<(), StartError> {
+    let config = args.settings.resolve(&args.path, env)?;
+    let path = component(&args.path, &args.build)?;
+    let host = Host::load(&path, config, Log::stderr())?;
+    let (world, runs) = match host.app().world() {
+        World::P2 => ("wasi:http/incoming-handler@0.2", "every host of wasi:http 0.2"),
+        World::P3 => ("wasi:http/handler@0.3", "hosts of wasi:http 0.3, such as tabi and wasmtime 48"),
     };
-    if args.no_cache {
-        config.cache_dir = None;
-    }
-    Ok(config)
+    println!("{} is fine: it exports {world} and runs under {runs}", path.display());
+    Ok(())
+}
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn component(path: &Path, options: &BuildOptions) -> Result<PathBuf, StartError> {
+    if path.is_dir() { build(path, options) } else { Ok(path.to_owned()) }
 }
 
 fn build(dir: &Path, options: &BuildOptions) -> Result<PathBuf, StartError> {

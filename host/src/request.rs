@@ -2,7 +2,7 @@
 
 use crate::Limits;
 use crate::body::RequestBody;
-use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 use std::sync::Arc;
@@ -47,7 +47,6 @@ pub(crate) fn check_head<B>(
     if path.as_str() == "*" && request.method() != Method::OPTIONS {
         return refuse(StatusCode::BAD_REQUEST, "the target * is for OPTIONS alone");
     }
-    check_framing(request.headers())?;
     check_expectation(request.headers())?;
     strip_connection_fields(request.headers_mut());
     let mut parts = hyper::http::uri::Parts::default();
@@ -112,15 +111,6 @@ fn parse_host(host: &HeaderValue) -> Result<Option<Authority>, Refusal> {
         }
         _ => bad,
     }
-}
-
-/// Refuses what another server on the way may have read as another length.
-fn check_framing(headers: &HeaderMap) -> Result<(), Refusal> {
-    // RFC 9112 6.3: both fields together are the classic way to smuggle a request.
-    if headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH) {
-        return refuse(StatusCode::BAD_REQUEST, "both Transfer-Encoding and Content-Length");
-    }
-    Ok(())
 }
 
 fn check_expectation(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -232,7 +222,6 @@ mod tests {
         check(v1, &["GET *", "Host: a"], "400");
         check(v1, &["GET /", "Host: a", "Expect: 100-Continue"], "http://a/");
         check(v1, &["GET /", "Host: a", "Expect: cake"], "417");
-        check(v1, &["POST /", "Host: a", "Content-Length: 1", "Transfer-Encoding: chunked"], "400");
         check(v1, &["GET /12345678901234567890", "Host: a"], "414");
     }
 

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -41,11 +41,37 @@ struct Handler {
     next: AtomicU64,
 }
 
-/// Set once the instance has trapped; its open bodies then end like finished ones, and must not.
-type Broken = Arc<AtomicBool>;
+/// What requests want to know of the instance that serves them, and the other way round.
+#[derive(Default)]
+struct Life {
+    /// Set once the instance has trapped; its open bodies then end like finished ones, and must not.
+    broken: AtomicBool,
+    /// Set when it was ended because its time was over.
+    late: AtomicBool,
+    /// The answers that are still on their way.
+    open: AtomicUsize,
+}
 
-/// Says which instance took the request.
-type Taken = Arc<OnceLock<Broken>>;
+/// A request's tie to the instance that took it.
+#[derive(Clone, Default)]
+struct Taken(Arc<OnceLock<Arc<Life>>>);
+
+impl Taken {
+    fn is(&self, what: impl Fn(&Life) -> bool) -> bool {
+        self.0.get().is_some_and(|life| what(life))
+    }
+}
+
+/// Counts an answer as long as it is on its way.
+struct Open(Taken);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(life) = self.0.0.get() {
+            life.open.fetch_sub(1, Relaxed);
+        }
+    }
+}
 
 impl Dispatcher {
     pub(crate) fn new(
@@ -64,27 +90,27 @@ impl Dispatcher {
     /// Runs the guest until the head of its answer is there.
     pub(crate) async fn handle(&self, request: Incoming) -> Result<Answer, Failure> {
         let taken = Taken::default();
+        let open = Open(taken.clone());
         let request = request.inner.map(BodyExt::boxed_unsync);
         let handled = self.handler.handle(taken.clone(), request);
         // The handler watches the guest's time as well, but not while the guest is busy.
         let limit = self.limits.request_timeout + Duration::from_millis(500);
         let response = match tokio::time::timeout(limit, handled).await {
             Err(_) => return Err(Failure::Timeout("request_timeout")),
-            Ok(Err(error)) => return Err(failure(&error)),
+            Ok(Err(error)) => return Err(failure(&error, &taken)),
             Ok(Ok(response)) => response,
         };
         let (head, body) = response.into_parts();
-        let mut stream = Stream { body, taken, limits: self.limits.clone(), sleep: None, since: Instant::now() };
-        let frames = std::future::poll_fn(|cx| Poll::Ready(stream.ready_frames(cx))).await;
-        match frames {
-            Some(frames) => Ok(Answer { head, body: AnswerBody::Whole(frames?) }),
-            None => Ok(Answer { head, body: AnswerBody::P3(Box::new(stream)) }),
+        let stream = Stream { body, open, limits: self.limits.clone(), sleep: None, since: Instant::now() };
+        if stream.body.is_end_stream() {
+            return Ok(Answer { head, body: AnswerBody::Whole(VecDeque::new()) });
         }
+        Ok(Answer { head, body: AnswerBody::P3(Box::new(stream)) })
     }
 }
 
-fn failure(error: &wasmtime::Error) -> Failure {
-    if error.is::<ExpirationError>() {
+fn failure(error: &wasmtime::Error, taken: &Taken) -> Failure {
+    if error.is::<ExpirationError>() || taken.is(|life| life.late.load(Relaxed)) {
         return Failure::Timeout("request_timeout");
     }
     if error.is::<TrapOrPanicError>() {
@@ -109,6 +135,7 @@ impl HandlerState for Handler {
         let id = self.next.fetch_add(1, Relaxed);
         let mut store = State::store(&self.engine, &self.limits, &self.log, id);
         let proxy = self.pre.instantiate_async(&mut store).await?;
+        let life = Arc::new(Life::default());
         Ok(Instance {
             store,
             proxy: Proxy::P3(proxy),
@@ -116,15 +143,10 @@ impl HandlerState for Handler {
             expiration: Expiration {
                 limits: self.limits.clone(),
                 idle: self.reuse.idle,
+                life: life.clone(),
                 sleep: Box::pin(tokio::time::sleep(Duration::MAX)),
             },
-            state: Worker {
-                id,
-                log: self.log.clone(),
-                limits: self.limits.clone(),
-                reuse: self.reuse,
-                broken: Broken::default(),
-            },
+            state: Worker { id, log: self.log.clone(), limits: self.limits.clone(), reuse: self.reuse, life },
         })
     }
 }
@@ -133,6 +155,7 @@ impl HandlerState for Handler {
 struct Expiration {
     limits: Arc<Limits>,
     idle: Duration,
+    life: Arc<Life>,
     sleep: Pin<Box<Sleep>>,
 }
 
@@ -140,16 +163,39 @@ impl WorkerExpiration for Expiration {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>, status: WorkerStatus, start: Instant) -> Poll<()> {
         let limit = match status {
             WorkerStatus::Idle => self.idle,
-            WorkerStatus::PostReturn => self.limits.stream_timeout,
             WorkerStatus::Requests => self.limits.request_timeout,
+            // A streamed answer counts as returned, and has limits of its own.
+            WorkerStatus::PostReturn if self.life.open.load(Relaxed) > 0 => self.limits.stream_timeout,
+            WorkerStatus::PostReturn => self.limits.post_return_timeout,
         };
         let end = tokio::time::Instant::from_std(start + limit);
-        if self.sleep.deadline() != end {
-            self.sleep.as_mut().reset(end);
+        loop {
+            // Nobody tells when the last answer is gone, so it is looked at now and then.
+            let look = match status {
+                WorkerStatus::PostReturn => end.min(tokio::time::Instant::now() + LOOK),
+                _ => end,
+            };
+            if self.sleep.is_elapsed() || self.sleep.deadline() > look {
+                self.sleep.as_mut().reset(look);
+            }
+            ready!(self.sleep.as_mut().poll(cx));
+            if tokio::time::Instant::now() >= end {
+                self.life.late.store(status != WorkerStatus::Idle, Relaxed);
+                return Poll::Ready(());
+            }
+            if status == WorkerStatus::PostReturn && self.life.open.load(Relaxed) == 0 {
+                let end = tokio::time::Instant::from_std(start + self.limits.post_return_timeout);
+                if tokio::time::Instant::now() >= end {
+                    self.life.late.store(true, Relaxed);
+                    return Poll::Ready(());
+                }
+            }
         }
-        self.sleep.as_mut().poll(cx)
     }
 }
+
+/// How often an instance that works after its answers is looked at.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What an instance may still take on.
 struct Worker {
@@ -157,7 +203,7 @@ struct Worker {
     log: Log,
     limits: Arc<Limits>,
     reuse: Reuse,
-    broken: Broken,
+    life: Arc<Life>,
 }
 
 impl WorkerState for Worker {
@@ -180,7 +226,9 @@ impl WorkerState for Worker {
         taken: Taken,
         _: GuestTaskId,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
-        let _ = taken.set(self.broken.clone());
+        if taken.0.set(self.life.clone()).is_ok() {
+            self.life.open.fetch_add(1, Relaxed);
+        }
         // Each request brings the fuel for its own host calls.
         store.set_hostcall_fuel(self.limits.hostcall_bytes);
         Box::pin(tokio::time::sleep(self.limits.request_timeout))
@@ -189,7 +237,7 @@ impl WorkerState for Worker {
     fn drop(&self, store: Store<State>, result: wasmtime::Result<()>) {
         if let Err(error) = result {
             // First the flag, then the store, with which all open bodies end.
-            self.broken.store(true, Relaxed);
+            self.life.broken.store(true, Relaxed);
             let reason = crate::error::one_line(&error);
             self.log.line(format!("tabi: [{:016x}] instance dropped: {reason}", self.id));
         }
@@ -200,7 +248,7 @@ impl WorkerState for Worker {
 /// The rest of an answer that an instance is still writing.
 pub(crate) struct Stream {
     body: WasiBody,
-    taken: Taken,
+    open: Open,
     limits: Arc<Limits>,
     sleep: Option<Pin<Box<Sleep>>>,
     since: Instant,
@@ -238,16 +286,7 @@ impl Stream {
     }
 
     fn end(&self) -> Option<Result<Frame<Bytes>, Failure>> {
-        let broken = self.taken.get().is_some_and(|broken| broken.load(Relaxed));
+        let broken = self.open.0.is(|life| life.broken.load(Relaxed));
         broken.then(|| Err(Failure::Trap("the instance broke before the end".to_owned())))
-    }
-
-    /// All frames, when the guest has already finished its body.
-    fn ready_frames(&mut self, cx: &mut Context<'_>) -> Option<Result<VecDeque<Frame<Bytes>>, Failure>> {
-        if self.body.is_end_stream() {
-            return Some(Ok(VecDeque::new()));
-        }
-        let _ = cx;
-        None
     }
 }

@@ -50,12 +50,6 @@ impl Client {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).reply()
     }
 
-    /// Says that nothing more will be sent.
-    pub fn half_close(&mut self) -> &mut Self {
-        let _ = self.stream.shutdown(std::net::Shutdown::Write);
-        self
-    }
-
     /// Reads one response to a request that was not HEAD.
     #[track_caller]
     pub fn reply(&mut self) -> Reply {

@@ -3,7 +3,9 @@
 
 mod client;
 mod clients;
+mod docs;
 mod guests;
+mod guests3;
 mod lifecycle;
 mod limits;
 mod start;

@@ -7,22 +7,30 @@ use std::time::Duration;
 use tabi_host::{Config, Host, Log, Server};
 use tabi_toolchain::{Options, build_component};
 
-/// The component of `tests/guests`, built on first use.
+/// The misbehaving guest for 0.2, built on first use.
 pub fn misbehave() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests");
-        let options = Options {
-            release: true,
-            quiet: true,
-            target_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests")),
-            ..Options::default()
-        };
-        match build_component(&crate_dir, &options, &mut |line| eprintln!("{line}")) {
-            Ok(component) => component,
-            Err(error) => panic!("the guests do not build: {error}"),
-        }
-    })
+    BUILT.get_or_init(|| build("p2"))
+}
+
+/// The misbehaving guest for 0.3, built on first use.
+pub fn misbehave3() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build("p3"))
+}
+
+fn build(world: &str) -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests").join(world);
+    let options = Options {
+        release: true,
+        quiet: true,
+        target_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests")),
+        ..Options::default()
+    };
+    match build_component(&crate_dir, &options, &mut |line| eprintln!("{line}")) {
+        Ok(component) => component,
+        Err(error) => panic!("the guests do not build: {error}"),
+    }
 }
 
 /// A configuration for tests: a free port, and waits that are short enough to be tested.
@@ -38,10 +46,10 @@ pub fn config() -> Config {
     limits.idle_timeout = Duration::from_millis(800);
     limits.body_timeout = Duration::from_millis(400);
     limits.write_timeout = Duration::from_millis(600);
-    limits.request_timeout = Duration::from_millis(500);
-    limits.stream_idle_timeout = Duration::from_millis(500);
-    limits.cpu_time = Duration::from_millis(300);
-    limits.drain_timeout = Duration::from_millis(1500);
+    limits.request_timeout = Duration::from_millis(1500);
+    limits.stream_idle_timeout = Duration::from_millis(700);
+    limits.cpu_time = Duration::from_millis(1000);
+    limits.drain_timeout = Duration::from_millis(3000);
     limits.body_bytes = 100_000;
     limits.queue_timeout = Duration::from_millis(200);
     config
@@ -55,11 +63,16 @@ pub struct Running {
 }
 
 impl Running {
-    /// Serves the misbehaving guest.
+    /// Serves the misbehaving guest for 0.2.
     pub fn start(config: Config) -> Self {
+        Self::serve(misbehave(), config)
+    }
+
+    /// Serves `component`.
+    pub fn serve(component: &Path, config: Config) -> Self {
         let lines = Lines::default();
         let log = Log::to(lines.clone());
-        let host = match Host::load(misbehave(), config, log.clone()) {
+        let host = match Host::load(component, config, log.clone()) {
             Ok(host) => host,
             Err(error) => panic!("the guest does not load: {error}"),
         };

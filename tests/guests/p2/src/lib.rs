@@ -153,6 +153,10 @@ impl wasip2::exports::http::incoming_handler::Guest for Misbehave {
                 OutgoingBody::finish(body, None).expect("finish");
             }
             "/echo" => echo(request, out),
+            "/read" => match read(&request) {
+                Ok(bytes) => respond(out, 200, &[], &bytes),
+                Err(_) => respond(out, 400, &[], b"the guest saw a broken body"),
+            },
             "/early" => respond(out, 200, &[], b"early"),
             "/counter" => respond(out, 200, &[], count().to_string().as_bytes()),
             "/network" => respond(out, 200, &[], network().as_bytes()),
@@ -254,6 +258,20 @@ fn network() -> String {
                 Some(Ok(Err(error))) => format!("{error:?}"),
                 _ => "sent".to_owned(),
             }
+        }
+    }
+}
+
+/// Reads the request body to its end.
+fn read(request: &IncomingRequest) -> Result<Vec<u8>, StreamError> {
+    let body = request.consume().expect("body");
+    let input = body.stream().expect("stream");
+    let mut all = Vec::new();
+    loop {
+        match input.blocking_read(4096) {
+            Ok(bytes) => all.extend(bytes),
+            Err(StreamError::Closed) => return Ok(all),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -1,0 +1,189 @@
+//! `tabi.toml`: read, checked and laid over the defaults.
+
+use crate::{Config, StartError, keys};
+use std::path::Path;
+use toml::{Table, Value};
+
+/// The modes whose tables lie over the rest of the file.
+pub const MODES: [&str; 2] = ["dev", "prod"];
+
+/// Lays the file at `path` over `config`, and over that its table for `mode`.
+///
+/// # Errors
+/// When it can't be read, is no TOML, or has a key or value that means nothing; with the place.
+pub fn apply(config: &mut Config, path: &Path, mode: &str) -> Result<(), StartError> {
+    let name = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| StartError::new(format!("{name} can't be read: {error}")))?;
+    apply_text(config, &text, mode).map_err(|why| StartError::new(format!("{name}: {why}")))
+}
+
+fn apply_text(config: &mut Config, text: &str, mode: &str) -> Result<(), String> {
+    let table: Table = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+        format!("line {line}: {}", error.message().replace('\n', " "))
+    })?;
+    // Both modes are checked, so that a mistake in one does not wait for its day.
+    for other in MODES.iter().filter(|name| **name != mode) {
+        if let Some(overlay) = table.get(*other) {
+            let mut copy = config.clone();
+            apply_tables(&mut copy, other, overlay)?;
+        }
+    }
+    let base: Table = table
+        .iter()
+        .filter(|(name, _)| !MODES.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    apply_tables(config, "", &Value::Table(base))?;
+    match table.get(mode) {
+        Some(overlay) => apply_tables(config, mode, overlay),
+        None => Ok(()),
+    }
+}
+
+fn apply_tables(config: &mut Config, inside: &str, tables: &Value) -> Result<(), String> {
+    let at = |name: &str| if inside.is_empty() { name.to_owned() } else { format!("{inside}.{name}") };
+    let Value::Table(tables) = tables else {
+        return Err(format!("{inside} must be a table, such as [{inside}.limits]"));
+    };
+    for (name, value) in tables {
+        let Value::Table(values) = value else {
+            keys::find(name)?;
+            return Err(format!("{} must be in a table", at(name)));
+        };
+        for (key, value) in values {
+            let full = format!("{name}.{key}");
+            let fail = |why| format!("{}: {why}", at(&full));
+            set(config, &full, &bare(value).map_err(fail)?).map_err(fail)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets one key; `text` is the value without quotes.
+///
+/// # Errors
+/// When the key is unknown or the value means nothing.
+pub fn set(config: &mut Config, key: &str, text: &str) -> Result<(), String> {
+    match key {
+        "server.host" => {
+            config.addr.set_ip(parse_host(text)?);
+            Ok(())
+        }
+        "server.port" => {
+            config.addr.set_port(parse_port(text)?);
+            Ok(())
+        }
+        _ => (keys::find(key)?.set)(config, text),
+    }
+}
+
+/// Reads an address without its port.
+///
+/// # Errors
+/// When it is none.
+pub fn parse_host(host: &str) -> Result<std::net::IpAddr, String> {
+    if host == "localhost" {
+        return Ok([127, 0, 0, 1].into());
+    }
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().map_err(|_| format!("{host:?} is no IP address and not localhost"))
+}
+
+/// Reads a port.
+///
+/// # Errors
+/// When it is none.
+pub fn parse_port(port: &str) -> Result<u16, String> {
+    port.parse().map_err(|_| format!("{port:?} is no port; ports go from 0 to 65535"))
+}
+
+fn bare(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Boolean(yes) => Ok(yes.to_string()),
+        other => Err(format!("a {} is no value here", other.type_str())),
+    }
+}
+
+/// Writes the whole configuration as a file that would make it.
+#[must_use]
+pub fn print(config: &Config) -> String {
+    let mut text = format!(
+        "[server]\n# The address to listen on.\nhost = \"{}\"\n# The port to listen on; 0 takes a free one.\nport = {}\n",
+        config.addr.ip(),
+        config.addr.port()
+    );
+    let mut table = "server";
+    for key in keys::KEYS {
+        let (in_table, name) = key.name.split_once('.').unwrap_or(("", key.name));
+        if in_table != table {
+            table = in_table;
+            text.push_str(&format!("\n[{table}]\n"));
+        }
+        let outcome = if key.outcome.is_empty() { String::new() } else { format!(" ({})", key.outcome) };
+        text.push_str(&format!("# {}{outcome}\n{name} = {}\n", key.doc, (key.get)(config)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, mode: &str, key: &str, wanted: Result<&str, &str>) {
+        let mut config = Config::default();
+        match (apply_text(&mut config, text, mode), wanted) {
+            (Ok(()), Ok(value)) => {
+                let got = keys::find(key).map(|key| (key.get)(&config));
+                assert_eq!(got, Ok(value.to_owned()), "{text}");
+            }
+            (Err(why), Err(part)) => assert!(why.contains(part) && !why.contains('\n'), "{text}: {why}"),
+            (got, _) => panic!("{text}: {got:?}"),
+        }
+    }
+
+    #[test]
+    fn files_lie_over_defaults_and_modes_over_files() {
+        let memory = "limits.memory";
+        check("", "prod", memory, Ok("\"128MiB\""));
+        check("[limits]\nmemory = \"1GiB\"", "prod", memory, Ok("\"1GiB\""));
+        check("[limits]\nmemory = 1024", "prod", memory, Ok("\"1KiB\""));
+        let both = "[limits]\nmemory = \"1GiB\"\n[dev.limits]\nmemory = \"2GiB\"\n";
+        check(both, "dev", memory, Ok("\"2GiB\""));
+        check(both, "prod", memory, Ok("\"1GiB\""));
+        check("[server]\naccess_log = \"json\"", "prod", "server.access_log", Ok("\"json\""));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let err = |text, part| check(text, "prod", "", Err(part));
+        err("[limits]\nmemry = 1", "limits.memry: unknown key \"limits.memry\"; did you mean \"limits.memory\"");
+        err("[dev.limits]\nmemry = 1", "dev.limits.memry");
+        err("[limits]\nmemory = \"1XB\"", "limits.memory: \"1XB\" is no size");
+        err("[limits]\nmemory = 1.5", "a float is no value here");
+        err("[limits]\nheader_timeout = 10", "\"10\" is no time");
+        err("[limits]\nrequests = 0", "whole number above 0");
+        err("[limits]\nrequests = -1", "whole number above 0");
+        err("[server]\nport = 70000", "no port");
+        err("[server]\nhost = \"nowhere\"", "no IP address");
+        err("port = 1", "unknown key \"port\"");
+        err("[limits]\n\nmemory =", "line 3");
+        err("dev = 1", "dev must be a table");
+    }
+
+    #[test]
+    fn what_is_printed_can_be_read() {
+        let mut config = Config::default();
+        config.limits.requests = 7;
+        config.addr = ([0, 0, 0, 0], 99).into();
+        let text = print(&config);
+        let mut copy = Config::default();
+        assert_eq!(apply_text(&mut copy, &text, "prod"), Ok(()));
+        assert_eq!(print(&copy), text);
+        assert_eq!((copy.limits.requests, copy.addr), (7, config.addr));
+    }
+}

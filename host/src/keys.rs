@@ -1,0 +1,215 @@
+//! Every key of the configuration: its name, what it does, and how it gets into a [`Config`].
+//!
+//! The one list behind `tabi.toml`, `--set`, the environment, `tabi config` and `docs/limits.md`.
+
+use crate::{AccessLog, Config, units};
+
+/// A key of the configuration.
+pub struct Key {
+    /// Its name with its table, such as `limits.header_bytes`.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub doc: &'static str,
+    /// What happens when the limit is reached; empty for what is no limit.
+    pub outcome: &'static str,
+    /// Writes the value as the file would.
+    pub get: fn(&Config) -> String,
+    /// Reads the value, as a string without its quotes.
+    pub set: fn(&mut Config, &str) -> Result<(), String>,
+}
+
+macro_rules! keys {
+    ($($name:literal $kind:ident $($field:ident).+ $doc:literal $outcome:literal;)*) => {
+        /// All keys, in the order of the documentation.
+        pub static KEYS: &[Key] = &[$(Key {
+            name: $name,
+            doc: $doc,
+            outcome: $outcome,
+            get: |config| get!($kind, config.$($field).+),
+            set: |config, text| {
+                config.$($field).+ = set!($kind, text)?;
+                Ok(())
+            },
+        }),*];
+    };
+}
+
+macro_rules! get {
+    (size, $value:expr) => {
+        quote(&units::size($value as u64))
+    };
+    (time, $value:expr) => {
+        quote(&units::time($value))
+    };
+    (count, $value:expr) => {
+        $value.to_string()
+    };
+    (access_log, $value:expr) => {
+        quote($value.name())
+    };
+    (folder, $value:expr) => {
+        quote(&$value.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default())
+    };
+}
+
+macro_rules! set {
+    (size, $text:expr) => {
+        units::parse_size($text).and_then(|size| size.try_into().map_err(|_| too_large($text)))
+    };
+    (time, $text:expr) => {
+        units::parse_time($text)
+    };
+    (count, $text:expr) => {
+        parse_count($text)
+    };
+    (access_log, $text:expr) => {
+        AccessLog::parse($text)
+    };
+    (folder, $text:expr) => {
+        Ok::<_, String>((!$text.is_empty()).then(|| $text.into()))
+    };
+}
+
+keys! {
+    "server.threads" count threads "Worker threads, each with its own connections and guests." "";
+    "server.access_log" access_log access_log "A line per request in the log: off, text or json." "";
+    "server.cache_dir" folder cache_dir "Where compiled components are kept; empty compiles at every start." "";
+    "instances.requests_p2" count reuse.requests_p2 "Requests that one 0.2 instance answers; more than 1 lets its memory live on." "";
+    "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
+    "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
+    "instances.idle" time reuse.idle "How long an instance waits for its next request." "";
+    "limits.header_bytes" size limits.header_bytes "Bytes of a request head." "431";
+    "limits.header_count" count limits.header_count "Fields of a request head." "431";
+    "limits.uri_bytes" size limits.uri_bytes "Bytes of a request target." "414";
+    "limits.body_bytes" size limits.body_bytes "Bytes of a request body." "413";
+    "limits.header_timeout" time limits.header_timeout "From the connect, or the first byte of a request head, to its last." "connection closed";
+    "limits.idle_timeout" time limits.idle_timeout "Silence between two requests." "connection closed";
+    "limits.body_timeout" time limits.body_timeout "Silence of the client while the guest waits for its body." "408";
+    "limits.write_timeout" time limits.write_timeout "Time in which the client takes no byte of a response." "connection closed";
+    "limits.request_timeout" time limits.request_timeout "From the request head to the response head." "504";
+    "limits.stream_idle_timeout" time limits.stream_idle_timeout "Silence of the guest in a response that has begun." "connection cut";
+    "limits.stream_timeout" time limits.stream_timeout "The whole of one response." "connection cut";
+    "limits.post_return_timeout" time limits.post_return_timeout "Work of the guest after its response." "instance dropped";
+    "limits.cpu_time" time limits.cpu_time "Processor time of one exchange with a 0.2 instance." "504, or connection cut";
+    "limits.drain_timeout" time limits.drain_timeout "Time for open requests when the host stops." "connection cut";
+    "limits.connections" count limits.connections "Open connections." "503 and closed";
+    "limits.connections_per_ip" count limits.connections_per_ip "Open connections of one address; loopback is exempt." "503 and closed";
+    "limits.requests_per_connection" count limits.requests_per_connection "Requests on one connection." "closed after the answer";
+    "limits.requests" count limits.requests "Requests that guests work on at the same time." "queued";
+    "limits.queue" count limits.queue "Requests that wait for a place." "503";
+    "limits.queue_timeout" time limits.queue_timeout "Time a request waits for a place." "503";
+    "limits.h2_streams" count limits.h2_streams "Concurrent streams of an HTTP/2 connection." "stream refused";
+    "limits.h2_stream_window" size limits.h2_stream_window "Request bytes in flight on an HTTP/2 stream." "client waits";
+    "limits.h2_connection_window" size limits.h2_connection_window "Request bytes in flight on an HTTP/2 connection." "client waits";
+    "limits.h2_pending_resets" count limits.h2_pending_resets "Streams that an HTTP/2 client has reset before they were handled." "connection closed";
+    "limits.memory" size limits.memory "Memory of an instance." "allocation fails in the guest";
+    "limits.table_elements" count limits.table_elements "Elements of each table of an instance." "growth fails in the guest";
+    "limits.resources" count limits.resources "WASI resources that an instance holds." "500";
+    "limits.hostcall_bytes" size limits.hostcall_bytes "Bytes that one host call carries out of the guest." "500";
+    "limits.field_bytes" size limits.field_bytes "Bytes of one set of header fields, in memory." "500";
+    "limits.random_bytes" size limits.random_bytes "Random bytes that one call asks for." "500";
+    "limits.log_line" size limits.log_line "Bytes of a guest's log line." "line cut";
+    "limits.log_bytes" size limits.log_bytes "Bytes that a guest logs for one request." "rest dropped, and counted";
+}
+
+/// Finds a key by its name.
+///
+/// # Errors
+/// When there is none; the message suggests the nearest one.
+pub fn find(name: &str) -> Result<&'static Key, String> {
+    if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+        return Ok(key);
+    }
+    let nearest = KEYS
+        .iter()
+        .map(|key| key.name)
+        .chain(["server.host", "server.port"])
+        .map(|known| (distance(name, known), known))
+        .min();
+    // A suggestion that shares little with what was written is a riddle and no help.
+    Err(match nearest {
+        Some((steps, known)) if steps <= name.len().max(known.len()) / 3 => {
+            format!("unknown key {name:?}; did you mean {known:?}?")
+        }
+        _ => format!("unknown key {name:?}; `tabi config` lists all keys"),
+    })
+}
+
+/// How many letters must change to turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn parse_count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = text.trim().parse::<u64>().ok().filter(|&number| number > 0);
+    let number = number.ok_or_else(|| format!("{text:?} is no count; write a whole number above 0"))?;
+    T::try_from(number).map_err(|_| too_large(text))
+}
+
+fn too_large(text: &str) -> String {
+    format!("{text:?} is too large")
+}
+
+/// A TOML string.
+fn quote(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+impl AccessLog {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        [Self::Off, Self::Text, Self::Json]
+            .into_iter()
+            .find(|form| form.name() == text)
+            .ok_or_else(|| format!("{text:?} is none of off, text and json"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_can_be_read_back() {
+        let config = Config::default();
+        for key in KEYS {
+            let mut copy = Config::default();
+            let text = (key.get)(&config);
+            let bare = text.trim_matches('"');
+            assert_eq!((key.set)(&mut copy, bare), Ok(()), "{}", key.name);
+            assert_eq!((key.get)(&copy), text, "{}", key.name);
+            assert!(key.doc.ends_with('.'), "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn wrong_names_are_answered_with_the_right_one() {
+        for (wrong, right) in [
+            ("limits.header_byte", "limits.header_bytes"),
+            ("limit.memory", "limits.memory"),
+            ("server.prot", "server.port"),
+            ("server.treads", "server.threads"),
+        ] {
+            let message = find(wrong).map(|_| ()).expect_err("unknown");
+            assert!(message.contains(&format!("did you mean {right:?}")), "{message}");
+        }
+        let message = find("colour").map(|_| ()).expect_err("unknown");
+        assert!(message.contains("tabi config"), "{message}");
+    }
+}

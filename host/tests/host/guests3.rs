@@ -1,0 +1,141 @@
+//! What guests of 0.3 may do wrong, and how one instance serves many.
+
+use crate::client::Client;
+use crate::support::{Running, config, misbehave3};
+use std::time::Duration;
+
+fn start() -> Running {
+    Running::serve(misbehave3(), config())
+}
+
+/// How a response looks from outside.
+enum Seen {
+    Whole(u16, &'static str),
+    Host(u16),
+    Cut(&'static str),
+}
+use Seen::{Cut, Host, Whole};
+
+#[track_caller]
+fn check(running: &Running, path: &str, wanted: &Seen) {
+    let mut client = Client::connect(running.server.addr());
+    let reply = client.get(path);
+    let text = reply.text();
+    match *wanted {
+        Whole(status, body) => {
+            assert_eq!((reply.status, text.as_str()), (status, body), "{path}");
+            assert!(reply.complete, "{path}: {reply:?}");
+        }
+        Host(status) => {
+            assert_eq!(reply.status, status, "{path}: {reply:?}");
+            let id = reply.header("x-request-id").expect("an id");
+            assert!(text.contains(id) && !text.contains("secret"), "{path}: {text}");
+            assert!(running.log().contains(id), "{path}: {id} is not in the log");
+        }
+        Cut(begin) => {
+            assert_eq!((reply.status, text.as_str()), (200, begin), "{path}");
+            assert!(!reply.complete, "{path} looks complete: {reply:?}");
+            assert!(client.is_closed(), "{path}: the connection is still open");
+        }
+    }
+    let after = Client::connect(running.server.addr()).get("/early");
+    assert_eq!((after.status, after.text().as_str()), (200, "early"), "after {path}");
+}
+
+#[test]
+fn misdeeds_of_guests() {
+    let running = start();
+    for (path, wanted) in [
+        ("/trap", Host(500)),
+        ("/trap-later?20", Host(500)),
+        ("/panic", Host(500)),
+        ("/trap-after-head", Cut("begun")),
+        ("/never", Host(504)),
+        ("/never-after-head", Cut("begun")),
+        ("/busy", Host(504)),
+        ("/too-short", Cut("12345")),
+        ("/error", Host(500)),
+        ("/refused", Host(502)),
+        ("/status?101", Host(500)),
+        ("/status?299", Whole(299, "")),
+        ("/status-body?204", Whole(204, "")),
+        ("/status-body?404", Whole(404, "a body")),
+        ("/slow-chunks?3", Whole(200, "tick\ntick\ntick\n")),
+        ("/late-after-end?0", Whole(200, "whole")),
+    ] {
+        check(&running, path, &wanted);
+    }
+    let long = Client::connect(running.server.addr()).get("/too-long");
+    assert!(long.status == 500 || !long.complete || long.body.len() == 3, "{long:?}");
+}
+
+#[test]
+fn guests_are_told_the_truth_about_the_request() {
+    let running = start();
+    let mut client = Client::connect(running.server.addr());
+    let reply = client.send("GET /x?y HTTP/1.1\r\nHost: a.org:81\r\nX-A: 1\r\n\r\n").reply();
+    assert_eq!(reply.text(), "Method::Get Some(Scheme::Http) Some(\"a.org:81\") Some(\"/x?y\")\nx-a: 1\n");
+}
+
+#[test]
+fn bodies_come_back_as_they_were_sent() {
+    let running = start();
+    let mut client = Client::connect(running.server.addr());
+    let big = "z".repeat(99_999);
+    let reply = client.send(format!("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999\r\n\r\n{big}")).reply();
+    assert_eq!((reply.body.len(), reply.complete), (99_999, true));
+}
+
+#[test]
+fn one_instance_serves_many_requests_at_a_time() {
+    let mut config = config();
+    config.threads = 1;
+    let running = Running::serve(misbehave3(), config);
+    let mut client = Client::connect(running.server.addr());
+    let counts: Vec<String> = (0..4).map(|_| client.get("/counter").text()).collect();
+    assert_eq!(counts, ["1", "2", "3", "4"]);
+    let mut open: Vec<Client> = (0..8).map(|_| Client::connect(running.server.addr())).collect();
+    for client in &mut open {
+        client.send("GET /concurrent?200 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    let most = open.iter_mut().filter_map(|client| client.reply().text().parse::<u32>().ok()).max();
+    assert!(most > Some(1), "{most:?}");
+}
+
+#[test]
+fn an_instance_is_replaced_after_its_share() {
+    let mut config = config();
+    config.threads = 1;
+    config.reuse.requests_p3 = 2;
+    let running = Running::serve(misbehave3(), config);
+    let mut client = Client::connect(running.server.addr());
+    let counts: Vec<String> = (0..5).map(|_| client.get("/counter").text()).collect();
+    assert_eq!(counts, ["1", "2", "1", "2", "1"]);
+}
+
+#[test]
+fn a_trap_is_told_to_all_who_shared_the_instance_and_to_nobody_else() {
+    let mut config = config();
+    config.threads = 1;
+    let running = Running::serve(misbehave3(), config);
+    assert_eq!(Client::connect(running.server.addr()).get("/early").status, 200);
+    let mut streaming = Client::connect(running.server.addr());
+    streaming.send("GET /slow-chunks?1000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::thread::park_timeout(Duration::from_millis(100));
+    assert_eq!(Client::connect(running.server.addr()).get("/trap-later?1").status, 500);
+    let cut = streaming.reply();
+    assert!(cut.text().starts_with("tick\n") && !cut.complete, "{cut:?}");
+    assert_eq!(Client::connect(running.server.addr()).get("/counter").text(), "1");
+}
+
+#[test]
+fn work_after_the_answer_is_finished() {
+    let running = start();
+    let reply = Client::connect(running.server.addr()).get("/late-after-end?50");
+    assert_eq!(reply.text(), "whole");
+    let begin = std::time::Instant::now();
+    while !running.log().contains("late work done") {
+        assert!(begin.elapsed().as_secs() < 10, "the guest was cut off: {}", running.log());
+        std::thread::yield_now();
+    }
+}
