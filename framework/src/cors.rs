@@ -18,7 +18,8 @@ use core::time::Duration;
 ///
 /// Without it browsers keep the answers from such pages. It does not keep requests away from handlers: who is allowed
 /// to do what is for them to say. Put it outside of middleware that asks who somebody is, since a preflight never
-/// tells. It sees errors, 404 and 405 included.
+/// tells. It sees errors, 404 and 405 included. It goes to the outermost router, or to one that is nested under a prefix:
+/// a router that is merged has no paths of its own, so preflights go past it.
 ///
 /// What is not said is not allowed, but for what a JSON API can't do without: the methods that the router has handlers
 /// for at the path, and `Content-Type` as a field of the request.

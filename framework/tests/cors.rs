@@ -29,7 +29,7 @@ fn call(client: &Client, text: &str) -> Call {
 }
 
 fn told(reply: &Reply) -> String {
-    let mut told = String::from(reply.status().to_string());
+    let mut told = reply.status().to_string();
     for (name, value) in reply.headers().iter() {
         let short = match name {
             "access-control-allow-origin" => "origin",

@@ -278,7 +278,7 @@ fn reads_maps_and_strict_types() {
     check_typed("kind=circle&name=c", Ok(Shape::Circle { name: "c".into() }));
     check_typed("kind=point", Ok(Shape::Point));
     check_typed::<Shape>("kind=square", Err("_ `kind` has an unexpected value"));
-    check_typed("b=1&a=2", Ok(BTreeMap::from([("a", 2u8), ("b", 1)])).map(owned));
+    check_typed("b=1&a=2", Ok(owned(BTreeMap::from([("a", 2u8), ("b", 1)]))));
     check_typed::<BTreeMap<String, u8>>("a=1&b=x", Err("_ `b` is not a whole number in range"));
     check_typed("1=a&2=b", Ok(BTreeMap::from([(1u8, "a".to_string()), (2, "b".to_string())])));
     check_typed("a=1&a=2", Ok(BTreeMap::from([("a".to_string(), vec!["1".to_string(), "2".to_string()])])));

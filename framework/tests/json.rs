@@ -275,7 +275,7 @@ fn base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for group in text.trim_end_matches('=').as_bytes().chunks(4) {
         let bits = group.iter().fold(0u32, |bits, byte| bits << 6 | u32::from(digit(*byte))) << (6 * (4 - group.len()));
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+        bytes.extend_from_slice(bits.to_be_bytes().get(1..group.len()).unwrap_or_default());
     }
     bytes
 }

@@ -8,7 +8,7 @@ async fn conflict(_: Request) -> Result {
 }
 
 async fn broken(_: Request) -> Result {
-    let text = core::str::from_utf8(b"secret\xff")?;
+    let text = String::from_utf8(b"secret\xff".to_vec())?;
     Ok(Response::text(text))
 }
 
