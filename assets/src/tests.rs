@@ -1,3 +1,5 @@
+//! What is written for a folder, and which folders are refused.
+
 use super::*;
 
 /// A folder of this test's own, gone when it is dropped.

@@ -1,3 +1,5 @@
+//! Tables for `date.rs`: what is a date, and what is none.
+
 use super::*;
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -1,3 +1,5 @@
+//! Tables for `directory.rs`, with folders of their own.
+
 use super::*;
 use crate::Router;
 use crate::testing::{Client, Reply};

@@ -1,3 +1,5 @@
+//! Tables for `range.rs`, and what holds for any field.
+
 use super::*;
 use crate::testing::block_on;
 

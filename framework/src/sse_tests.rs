@@ -1,3 +1,5 @@
+//! Tables for `sse.rs`, read back as browsers do.
+
 use super::*;
 use crate::testing::{Client, block_on};
 use crate::{Router, Status};

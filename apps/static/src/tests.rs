@@ -1,3 +1,5 @@
+//! The site as clients see it: the build put every file where it belongs.
+
 use super::{FILES, router};
 use tabi::testing::{Client, Reply};
 
