@@ -21,6 +21,8 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
     if arguments.iter().any(|word| *word == "-p" || word.starts_with("--package")) {
         return run(cargo().args(release).args(arguments));
     }
+    // The programs too: a test of one package is not given those of another.
+    run(cargo().args(["build", "--release", "--workspace"]))?;
     run(cargo().args(release).arg("--workspace").args(arguments))?;
     run(cargo().current_dir(root().join("apps")).args(["test", "--workspace"]).args(arguments))
 }

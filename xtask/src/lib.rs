@@ -2,6 +2,7 @@
 
 pub mod apps;
 pub mod ci;
+pub mod peers;
 pub mod run;
 pub mod sizes;
 pub mod trial;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, run, say, sizes, trial};
+use xtask::{apps, ci, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -10,6 +10,7 @@ const USAGE: &str = "cargo xtask <command>
   ci                 formats, lints, docs, feature sets, apps and the tests; a table of the times
   build              the components of all apps, in release
   sizes              the sizes of the components beside their budgets (sizes.toml)
+  sizes --peers      the sizes of the same hello on other frameworks (some minutes)
   toolchain-check    installs the wasm target in scratch copies of the toolchain, both ways (3 minutes)
 ";
 
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::all(),
         ["build"] => apps::build_all().map(|_| ()),
         ["sizes"] => sizes::print(),
+        ["sizes", "--peers"] => peers::print(),
         ["toolchain-check"] => trial::check(),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
