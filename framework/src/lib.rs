@@ -22,10 +22,7 @@
 #![deny(unsafe_code)]
 // Without a runtime or a test client there is nobody to send requests.
 #![cfg_attr(
-    any(
-        all(target_family = "wasm", not(feature = "p2")),
-        all(not(target_family = "wasm"), not(feature = "std"))
-    ),
+    any(all(target_family = "wasm", not(feature = "p2")), all(not(target_family = "wasm"), not(feature = "std"))),
     allow(dead_code)
 )]
 
