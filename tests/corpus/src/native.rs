@@ -11,7 +11,8 @@ use tabi::{Method, Router};
 #[track_caller]
 pub fn native(app: &str, router: Router) {
     let client = Client::new(router);
-    crate::check(app, "native", |request| send(&client, request));
+    // A client keeps cookies, as a browser does; an exchange is to depend on its own file alone.
+    crate::check(app, "native", |request| send(&client.fresh(), request));
 }
 
 fn send(client: &Client, request: &Request) -> Result<Answer, String> {

@@ -1,0 +1,5 @@
+//! Prepares the files for `tabi::assets!`.
+
+fn main() {
+    tabi_assets::embed("static");
+}
