@@ -107,16 +107,23 @@ impl App {
     /// Answers a request, through all middleware. The caller knows how to wait for the answer.
     pub(crate) fn respond(
         &'static self,
-        mut request: Request,
+        request: Request,
         wait: impl FnOnce(BoxFuture<Response>) -> Response,
     ) -> Response {
+        let (head, answer) = self.start(request);
+        let mut response = wait(answer);
+        response.finish(head);
+        response
+    }
+
+    /// Starts to answer a request, and tells whether only the head of the answer is wanted, which is for
+    /// [`Response::finish`] to know.
+    pub(crate) fn start(&'static self, mut request: Request) -> (bool, BoxFuture<Response>) {
         let head = *request.method() == Method::HEAD;
         let endpoint = self.find(&request);
         let route = if let Endpoint::Route(route) = endpoint { Some(route) } else { None };
         request.set_app(self, route);
-        let mut response = wait((self.enter)(self, endpoint, request));
-        response.finish(head);
-        response
+        (head, (self.enter)(self, endpoint, request))
     }
 
     /// Answers a request that has passed all middleware.

@@ -2,6 +2,7 @@
 
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
+use crate::wasi::Answer;
 use alloc::boxed::Box;
 use core::future::Future;
 use core::pin::Pin;
@@ -28,7 +29,6 @@ where
     Fut: Future<Output: IntoResponse> + 'static,
 {
     fn call(&'static self, request: Request) -> BoxFuture<Response> {
-        let answer = self(request);
-        Box::pin(async move { answer.await.into_response() })
+        Box::pin(Answer(self(request)))
     }
 }

@@ -4,6 +4,7 @@ use crate::app::{App, Endpoint};
 use crate::handler::{BoxFuture, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
+use crate::wasi::Answer;
 use alloc::boxed::Box;
 use core::future::Future;
 
@@ -36,8 +37,7 @@ where
     Fut: Future<Output: IntoResponse> + 'static,
 {
     fn call(&'static self, request: Request, next: Next) -> BoxFuture<Response> {
-        let answer = self(request, next);
-        Box::pin(async move { answer.await.into_response() })
+        Box::pin(Answer(self(request, next)))
     }
 }
 

@@ -7,7 +7,7 @@
 
 #![allow(non_upper_case_globals, reason = "the names are libc's")]
 
-use super::p2::print;
+use super::print;
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr;
 

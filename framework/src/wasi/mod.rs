@@ -2,6 +2,7 @@
 //!
 //! Nothing in it decides anything about HTTP; nothing outside of it names a binding.
 
+mod answer;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod executor;
 #[cfg(all(feature = "std", not(all(target_family = "wasm", feature = "p2"))))]
@@ -10,13 +11,13 @@ pub(crate) mod files;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 #[path = "files_p2.rs"]
 pub(crate) mod files;
-#[cfg(any(target_family = "wasm", test))]
+#[cfg(any(test, all(target_family = "wasm", feature = "p2", any(feature = "std", feature = "runtime"))))]
 mod heap;
-#[cfg(all(target_family = "wasm", feature = "std", not(feature = "environment")))]
+#[cfg(all(target_family = "wasm", feature = "p2", feature = "std", not(feature = "environment")))]
 mod libc;
 #[cfg(all(target_family = "wasm", feature = "p2", feature = "std"))]
 mod malloc;
-#[cfg(all(target_family = "wasm", any(feature = "std", feature = "runtime")))]
+#[cfg(all(target_family = "wasm", feature = "p2", any(feature = "std", feature = "runtime")))]
 mod memory;
 #[cfg(not(all(target_family = "wasm", feature = "p2")))]
 mod native;
@@ -24,9 +25,10 @@ mod native;
 pub mod p2;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod raw;
-#[cfg(all(target_family = "wasm", feature = "runtime", not(feature = "std")))]
+#[cfg(all(target_family = "wasm", feature = "p2", feature = "runtime", not(feature = "std")))]
 mod runtime;
 
+pub(crate) use answer::Answer;
 #[cfg(not(all(target_family = "wasm", feature = "p2")))]
 pub(crate) use native::{CHECKED, Head, fail, log};
 #[cfg(all(target_family = "wasm", feature = "p2"))]

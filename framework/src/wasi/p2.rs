@@ -10,7 +10,7 @@ use crate::limits;
 use crate::request::Request;
 use crate::router::Router;
 use crate::status::Status;
-use crate::text::{append, push_decimal};
+use crate::text::append;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -206,40 +206,6 @@ impl Sink for Output {
     fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
         executor::drive(done);
     }
-}
-
-/// Whether mistakes in building an app are looked for: in a release build each instance would do so again.
-pub(crate) const CHECKED: bool = cfg!(debug_assertions);
-
-/// Ends the instance with a message in the log.
-#[cold]
-#[track_caller]
-pub(crate) fn fail(message: &str) -> ! {
-    end(message, Some(core::panic::Location::caller()))
-}
-
-/// Ends the instance with a message in the log, and the place in the program that it is about.
-#[cold]
-#[inline(never)]
-pub(super) fn end(message: &str, at: Option<&core::panic::Location<'_>>) -> ! {
-    let mut line = String::new();
-    append(&mut line, message);
-    if let Some(at) = at {
-        append(&mut line, " at ");
-        append(&mut line, at.file());
-        append(&mut line, ":");
-        push_decimal(&mut line, at.line().into());
-    }
-    log(&line);
-    core::arch::wasm32::unreachable()
-}
-
-/// Writes a line to the log of the host.
-#[cold]
-#[inline(never)]
-pub(crate) fn log(line: &str) {
-    print(line.as_bytes());
-    print(b"\n");
 }
 
 /// Writes to `wasi:cli/stderr`, which every HTTP world grants.
