@@ -16,6 +16,8 @@ pub struct Server {
     process: Child,
     /// Where it listens, as `host:port`.
     pub address: String,
+    said: mpsc::Receiver<String>,
+    heard: Vec<String>,
 }
 
 /// Returns a program that the workspace builds.
@@ -68,7 +70,11 @@ impl Server {
     }
 
     /// Starts a command, and waits until it says where it listens, or somebody listens where it should.
-    fn start(mut command: Command, address: Option<String>) -> Server {
+    ///
+    /// # Panics
+    /// Where it does not listen within two minutes.
+    #[must_use]
+    pub fn start(mut command: Command, address: Option<String>) -> Server {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let (lines, said) = mpsc::channel();
@@ -82,17 +88,17 @@ impl Server {
             });
         }
         drop(lines);
-        let mut server = Server { process, address: String::new() };
+        let mut server = Server { process, address: String::new(), said, heard: Vec::new() };
         let start = Instant::now();
-        let mut heard = Vec::new();
         while start.elapsed() < PATIENCE {
-            match said.recv_timeout(Duration::from_millis(20)) {
+            match server.said.recv_timeout(Duration::from_millis(20)) {
                 Ok(line) => {
-                    if let Some(found) = listening(&line).filter(|_| address.is_none()) {
+                    let found = listening(&line).filter(|_| address.is_none());
+                    server.heard.push(line);
+                    if let Some(found) = found {
                         server.address = found;
                         return server;
                     }
-                    heard.push(line);
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
@@ -102,7 +108,22 @@ impl Server {
                 return server;
             }
         }
-        panic!("{command:?} does not listen:\n{}", heard.join("\n"))
+        panic!("{command:?} does not listen:\n{}", server.heard.join("\n"))
+    }
+
+    /// Returns a line of its output that has this in it, said already or within two minutes.
+    #[must_use]
+    pub fn wait_for(&self, text: &str) -> Option<String> {
+        if let Some(line) = self.heard.iter().find(|line| line.contains(text)) {
+            return Some(line.clone());
+        }
+        let start = Instant::now();
+        while let Ok(line) = self.said.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+            if line.contains(text) {
+                return Some(line);
+            }
+        }
+        None
     }
 
     /// Returns the id of the process.
