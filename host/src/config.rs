@@ -14,6 +14,12 @@ const MIB: usize = 1024 * KIB;
 pub struct Config {
     /// Where to listen. Port 0 asks the system for a free one.
     pub addr: SocketAddr,
+    /// The port for https on the same address, when a certificate is given.
+    pub tls_port: u16,
+    /// The certificate chain for https, in PEM form.
+    pub tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, in PEM form.
+    pub tls_key: Option<PathBuf>,
     /// Worker threads, each with its own runtime; one per core by default.
     pub threads: usize,
     /// How instances of a component are reused.
@@ -38,6 +44,16 @@ pub enum AccessLog {
     Json,
 }
 
+/// Whether the kernel tells which pages have to be cleared (Linux 6.7 and newer).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PagemapScan {
+    /// Everything that may have been written is cleared.
+    #[default]
+    Off,
+    /// The kernel is asked where it can tell.
+    Auto,
+}
+
 /// How many requests one instance answers before it is replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Reuse {
@@ -48,6 +64,10 @@ pub struct Reuse {
     pub requests_p3: u32,
     /// Requests that a 0.3 instance works on at the same time.
     pub concurrent_p3: u32,
+    /// Bytes at the start of a memory that are cleared in place instead of given back.
+    pub keep_resident: usize,
+    /// Whether the kernel is asked which pages a guest has changed.
+    pub pagemap_scan: PagemapScan,
     /// How long a reusable instance may wait for its next request.
     pub idle: Duration,
 }
@@ -65,6 +85,8 @@ pub struct Limits {
     pub body_bytes: u64,
     /// From the first byte of a request head (or the connect) to its last (connection closed).
     pub header_timeout: Duration,
+    /// From the connect to the end of the TLS handshake (connection closed).
+    pub tls_timeout: Duration,
     /// How long a connection may be idle between requests (connection closed).
     pub idle_timeout: Duration,
     /// How long a request body may make no progress while the guest waits for it (408).
@@ -125,6 +147,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             addr: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            tls_port: 8443,
+            tls_cert: None,
+            tls_key: None,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             reuse: Reuse::default(),
             limits: Limits::default(),
@@ -136,7 +161,14 @@ impl Default for Config {
 
 impl Default for Reuse {
     fn default() -> Self {
-        Self { requests_p2: 1, requests_p3: 4096, concurrent_p3: 64, idle: Duration::from_secs(10) }
+        Self {
+            requests_p2: 1,
+            requests_p3: 4096,
+            concurrent_p3: 64,
+            keep_resident: 2 * MIB,
+            pagemap_scan: PagemapScan::Off,
+            idle: Duration::from_secs(10),
+        }
     }
 }
 
@@ -149,6 +181,7 @@ impl Default for Limits {
             uri_bytes: 8 * KIB,
             body_bytes: 64 * MIB as u64,
             header_timeout: secs(10),
+            tls_timeout: secs(10),
             idle_timeout: secs(75),
             body_timeout: secs(30),
             write_timeout: secs(30),

@@ -10,18 +10,40 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// Serves one connection to its end.
 pub(crate) async fn run(worker: Arc<Worker>, stream: TcpStream, guard: Guard) {
     let conn = guard.conn.clone();
     let limits = worker.shared.limits.clone();
-    let sniffed = tokio::time::timeout(limits.header_timeout, starts_like_h2(&stream));
-    let h2 = match until_stopped(&conn, pin!(sniffed)).await {
-        Some(Ok(Ok(h2))) => h2,
-        // Stopped, silent for too long, or already gone.
-        _ => return,
-    };
+    // A client that is silent for too long, stops half way or is already gone gets nothing more.
+    match &guard.tls {
+        Some(tls) => {
+            let shaken = tokio::time::timeout(limits.tls_timeout, tls.acceptor.accept(stream));
+            if let Some(Ok(Ok(stream))) = until_stopped(&conn, pin!(shaken)).await {
+                let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                serve(worker, conn, stream, h2).await;
+            }
+        }
+        None => {
+            let sniffed = {
+                let sniff = pin!(tokio::time::timeout(limits.header_timeout, starts_like_h2(&stream)));
+                until_stopped(&conn, sniff).await
+            };
+            if let Some(Ok(Ok(h2))) = sniffed {
+                serve(worker, conn, stream, h2).await;
+            }
+        }
+    }
+    drop(guard);
+}
+
+async fn serve<S>(worker: Arc<Worker>, conn: Arc<Conn>, stream: S, h2: bool)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let limits = worker.shared.limits.clone();
     let io = Timed::new(TokioIo::new(stream), conn.clone(), limits.clone());
     let service = service_fn({
         let conn = conn.clone();
@@ -36,7 +58,6 @@ pub(crate) async fn run(worker: Arc<Worker>, stream: TcpStream, guard: Guard) {
         let served = pin!(h1_builder(&limits).serve_connection(io, service));
         let _ = drive(&conn, served, |served| served.graceful_shutdown()).await;
     }
-    drop(guard);
 }
 
 fn h1_builder(limits: &Limits) -> http1::Builder {

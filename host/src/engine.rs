@@ -4,10 +4,10 @@ use crate::cache::Cache;
 use crate::error::one_line;
 use crate::inspect::{Outline, World};
 use crate::store::State;
-use crate::{Config, Limits, Log, StartError, clock, imports};
+use crate::{Config, Log, PagemapScan, StartError, clock, imports};
 use std::path::Path;
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 use wasmtime_wasi_http::{p2, p3};
 
 /// Core instances, memories and tables that one component may consist of.
@@ -107,7 +107,7 @@ fn linker(engine: &Engine, world: World) -> wasmtime::Result<Linker<State>> {
 
 fn engine(world: World, config: &Config, log: &Log) -> Result<Engine, StartError> {
     let mut settings = settings(world);
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(&config.limits)));
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(config)));
     let pooled = Engine::new(&settings);
     pooled
         .or_else(|error| {
@@ -134,7 +134,8 @@ fn settings(world: World) -> wasmtime::Config {
     settings
 }
 
-fn pool(limits: &Limits) -> PoolingAllocationConfig {
+fn pool(config: &Config) -> PoolingAllocationConfig {
+    let limits = &config.limits;
     let instances = u32::try_from(limits.requests).unwrap_or(u32::MAX).max(1);
     // A composed component takes several core instances and memories for each request.
     let parts = instances.saturating_mul(4);
@@ -151,8 +152,11 @@ fn pool(limits: &Limits) -> PoolingAllocationConfig {
         .table_elements(limits.table_elements)
         // Pages of a guest that ends are cleared in place: giving them back costs a system
         // call, an interrupt to every other core and a fault for each page of the next guest.
-        .linear_memory_keep_resident(2 * 1024 * 1024)
+        .linear_memory_keep_resident(config.reuse.keep_resident)
         .table_keep_resident(64 * 1024)
         .async_stack_keep_resident(64 * 1024);
+    if config.reuse.pagemap_scan == PagemapScan::Auto {
+        pool.pagemap_scan(Enabled::Auto);
+    }
     pool
 }

@@ -2,7 +2,7 @@
 //!
 //! The one list behind `tabi.toml`, `--set`, the environment, `tabi config` and `docs/limits.md`.
 
-use crate::{AccessLog, Config, units};
+use crate::{AccessLog, Config, PagemapScan, units};
 
 /// A key of the configuration.
 pub struct Key {
@@ -47,6 +47,9 @@ macro_rules! get {
     (access_log, $value:expr) => {
         quote($value.name())
     };
+    (pagemap_scan, $value:expr) => {
+        quote(if $value == PagemapScan::Auto { "auto" } else { "off" })
+    };
     (folder, $value:expr) => {
         quote(&$value.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default())
     };
@@ -65,24 +68,37 @@ macro_rules! set {
     (access_log, $text:expr) => {
         AccessLog::parse($text)
     };
+    (pagemap_scan, $text:expr) => {
+        match $text {
+            "auto" => Ok(PagemapScan::Auto),
+            "off" => Ok(PagemapScan::Off),
+            other => Err(format!("{other:?} is neither auto nor off")),
+        }
+    };
     (folder, $text:expr) => {
         Ok::<_, String>((!$text.is_empty()).then(|| $text.into()))
     };
 }
 
 keys! {
+    "server.tls_port" count tls_port "The port for https, when a certificate is given." "";
+    "server.tls_cert" folder tls_cert "The certificate chain for https (PEM); read again when it changes." "";
+    "server.tls_key" folder tls_key "The private key of the certificate (PEM)." "";
     "server.threads" count threads "Worker threads, each with its own connections and guests." "";
     "server.access_log" access_log access_log "A line per request in the log: off, text or json." "";
     "server.cache_dir" folder cache_dir "Where compiled components are kept; empty compiles at every start." "";
     "instances.requests_p2" count reuse.requests_p2 "Requests that one 0.2 instance answers; more than 1 lets its memory live on." "";
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
+    "instances.keep_resident" size reuse.keep_resident "Bytes at the start of a memory that are cleared in place between instances." "";
+    "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest has changed: auto or off." "";
     "instances.idle" time reuse.idle "How long an instance waits for its next request." "";
     "limits.header_bytes" size limits.header_bytes "Bytes of a request head." "431";
     "limits.header_count" count limits.header_count "Fields of a request head." "431";
     "limits.uri_bytes" size limits.uri_bytes "Bytes of a request target." "414";
     "limits.body_bytes" size limits.body_bytes "Bytes of a request body." "413";
     "limits.header_timeout" time limits.header_timeout "From the connect, or the first byte of a request head, to its last." "connection closed";
+    "limits.tls_timeout" time limits.tls_timeout "From the connect to the end of the TLS handshake." "connection closed";
     "limits.idle_timeout" time limits.idle_timeout "Silence between two requests." "connection closed";
     "limits.body_timeout" time limits.body_timeout "Silence of the client while the guest waits for its body." "408";
     "limits.write_timeout" time limits.write_timeout "Time in which the client takes no byte of a response." "connection closed";

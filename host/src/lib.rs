@@ -34,12 +34,13 @@ mod request;
 mod server;
 mod service;
 mod store;
+mod tls;
 mod units;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-pub use config::{AccessLog, Config, Limits, Reuse};
+pub use config::{AccessLog, Config, Limits, PagemapScan, Reuse};
 pub use engine::App;
 pub use error::StartError;
 pub use inspect::{Outline, World};
@@ -77,12 +78,38 @@ impl Host {
         listen(self.config.addr)
     }
 
+    /// Listens for https as well, if the configuration has a certificate.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub fn bind_tls(&self) -> Result<Option<TcpListener>, StartError> {
+        if self.config.tls_cert.is_none() {
+            return Ok(None);
+        }
+        listen(SocketAddr::new(self.config.addr.ip(), self.config.tls_port)).map(Some)
+    }
+
     /// Serves connections of `listener` until the server is told to stop.
     ///
     /// # Errors
     /// When threads can't be started.
     pub fn serve(&self, listener: TcpListener) -> Result<Server, StartError> {
-        Server::start(listener, &self.app, self.config.clone(), self.log.clone())
+        self.serve_both(listener, None)
+    }
+
+    /// Serves http on `plain` and https on `secure`.
+    ///
+    /// # Errors
+    /// When threads can't be started, or the certificate or its key can't be used.
+    pub fn serve_both(&self, plain: TcpListener, secure: Option<TcpListener>) -> Result<Server, StartError> {
+        let mut listeners = vec![(plain, None)];
+        if let Some(secure) = secure {
+            let (Some(cert), Some(key)) = (&self.config.tls_cert, &self.config.tls_key) else {
+                return Err(StartError::new("https needs both server.tls_cert and server.tls_key"));
+            };
+            listeners.push((secure, Some(tls::Tls::load(cert, key)?)));
+        }
+        Server::start(listeners, &self.app, self.config.clone(), self.log.clone())
     }
 }
 

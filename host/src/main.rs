@@ -32,9 +32,12 @@ fn serve(args: &Serve) -> Result<(), StartError> {
     let log = Log::stderr();
     let component = component(&args.path, &args.build)?;
     let host = Host::load(&component, config, log.clone())?;
-    let server = host.serve(host.bind()?)?;
+    let server = host.serve_both(host.bind()?, host.bind_tls()?)?;
     let url = format!("http://{}/", server.addr());
     println!("Serving HTTP on {url}");
+    if let Some(addr) = server.tls_addr() {
+        println!("Serving HTTPS on https://{addr}/");
+    }
     println!("Try: curl {url}");
     run(server, &log)
 }

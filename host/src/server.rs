@@ -6,6 +6,7 @@
 use crate::conn::{Conn, Stop};
 use crate::dispatch::{p2, p3};
 use crate::engine::{App, Pre};
+use crate::tls::Tls;
 use crate::{Config, Limits, Log, StartError, connection};
 use hyper::http::uri::Authority;
 use std::collections::HashMap;
@@ -52,21 +53,30 @@ pub(crate) enum Dispatch {
 
 /// A listening server. Dropping it aborts what is open.
 pub struct Server {
-    addr: SocketAddr,
+    addrs: Vec<SocketAddr>,
     stop: watch::Sender<Stop>,
     acceptor: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Serves `app` on `listener` with threads of its own.
-    pub(crate) fn start(listener: TcpListener, app: &App, config: Config, log: Log) -> Result<Self, StartError> {
+    /// Serves `app` on `listeners` with threads of its own.
+    pub(crate) fn start(
+        listeners: Vec<(TcpListener, Option<Tls>)>,
+        app: &App,
+        config: Config,
+        log: Log,
+    ) -> Result<Self, StartError> {
         let fail = |error: std::io::Error| StartError::new(format!("can't serve: {error}"));
-        listener.set_nonblocking(true).map_err(fail)?;
-        let addr = listener.local_addr().map_err(fail)?;
+        let mut addrs = Vec::new();
+        for (listener, _) in &listeners {
+            listener.set_nonblocking(true).map_err(fail)?;
+            addrs.push(listener.local_addr().map_err(fail)?);
+        }
         let limits = Arc::new(config.limits.clone());
+        let local = addrs.first().and_then(|addr| Authority::try_from(addr.to_string()).ok());
         let shared = Arc::new(Shared {
             places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
-            local: Authority::try_from(addr.to_string()).unwrap_or_else(|_| Authority::from_static("localhost")),
+            local: local.unwrap_or_else(|| Authority::from_static("localhost")),
             config,
             limits,
             log,
@@ -83,19 +93,26 @@ impl Server {
         let acceptor = std::thread::Builder::new()
             .name("tabi-accept".into())
             .spawn(move || {
-                block_on(&shared.log, accept(listener, &shared, &crew, stopping));
-                for hand in crew {
+                let crew = Arc::new(crew);
+                block_on(&shared.log, reception(listeners, &shared, &crew, stopping));
+                for hand in Arc::into_inner(crew).into_iter().flatten() {
                     hand.dismiss();
                 }
             })
             .map_err(fail)?;
-        Ok(Self { addr, stop, acceptor: Some(acceptor) })
+        Ok(Self { addrs, stop, acceptor: Some(acceptor) })
     }
 
-    /// Where it listens; the port is a real one even if 0 was asked for.
+    /// Where it listens for http; the port is a real one even if 0 was asked for.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
-        self.addr
+        self.addrs[0]
+    }
+
+    /// Where it listens for https, if it does.
+    #[must_use]
+    pub fn tls_addr(&self) -> Option<SocketAddr> {
+        self.addrs.get(1).copied()
     }
 
     /// Accepts no more, answers what was asked, and closes; after `drain_timeout` it aborts.
@@ -216,25 +233,60 @@ async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(std::net::Tcp
     }
 }
 
-/// The acceptor's life: hand out connections until told to stop, then see them off.
-async fn accept(listener: TcpListener, shared: &Arc<Shared>, crew: &[Hand], mut stopping: watch::Receiver<Stop>) {
+/// The acceptor's life: all doors at once, and when they are closed, everybody is seen off.
+async fn reception(
+    listeners: Vec<(TcpListener, Option<Tls>)>,
+    shared: &Arc<Shared>,
+    crew: &Arc<Vec<Hand>>,
+    stopping: watch::Receiver<Stop>,
+) {
+    let doors: Vec<_> = listeners
+        .into_iter()
+        .map(|(listener, tls)| {
+            let door = door(listener, tls.map(Arc::new), shared.clone(), crew.clone(), stopping.clone());
+            tokio::spawn(door)
+        })
+        .collect();
+    for door in doors {
+        let _ = door.await;
+    }
+    see_off(shared, crew, stopping).await;
+}
+
+/// How often the files of a certificate are looked at.
+const CERTIFICATE_LOOK: Duration = Duration::from_secs(1);
+
+/// Hands out the connections of one listener until told to stop.
+async fn door(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    shared: Arc<Shared>,
+    crew: Arc<Vec<Hand>>,
+    mut stopping: watch::Receiver<Stop>,
+) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return shared.log.line(format!("tabi: can't listen: {error}")),
     };
+    let mut look = tokio::time::interval(CERTIFICATE_LOOK);
     let mut complained = false;
     loop {
         tokio::select! {
             biased;
             changed = stopping.changed() => {
                 if changed.is_err() || *stopping.borrow() != Stop::Run {
-                    break;
+                    return;
                 }
             }
+            _ = look.tick(), if tls.is_some() => match tls.as_ref().map(|tls| tls.refresh()) {
+                Some(Ok(true)) => shared.log.line("tabi: the certificate has changed and is used from now on"),
+                Some(Err(why)) => shared.log.line(format!("tabi: the old certificate stays in use: {why}")),
+                Some(Ok(false)) | None => {}
+            },
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     complained = false;
-                    hand_out(stream, peer, shared, crew);
+                    hand_out(stream, peer, tls.as_ref(), &shared, &crew);
                 }
                 // The client was faster at leaving than this thread at greeting.
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
@@ -248,18 +300,17 @@ async fn accept(listener: TcpListener, shared: &Arc<Shared>, crew: &[Hand], mut 
             }
         }
     }
-    drop(listener);
-    see_off(shared, crew, stopping).await;
 }
 
-fn hand_out(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>, crew: &[Hand]) {
+fn hand_out(stream: TcpStream, peer: SocketAddr, tls: Option<&Arc<Tls>>, shared: &Shared, crew: &[Hand]) {
     let Some(hand) = crew.iter().min_by_key(|hand| hand.worker.open.load(Relaxed)) else { return };
-    let Some(guard) = Guard::admit(&hand.worker, peer) else {
+    let Some(guard) = Guard::admit(&hand.worker, peer, tls) else {
         // One try without waiting: a client that can't take this many bytes gets none.
-        let _ = stream.try_write(
-            b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n\
-              content-length: 0\r\n\r\n",
-        );
+        let sorry =
+            b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        if tls.is_none() {
+            let _ = stream.try_write(sorry);
+        }
         return;
     };
     let _ = stream.set_nodelay(true);
@@ -325,11 +376,12 @@ impl Worker {
 pub(crate) struct Guard {
     worker: Arc<Worker>,
     pub(crate) conn: Arc<Conn>,
+    pub(crate) tls: Option<Arc<Tls>>,
     ip: Option<IpAddr>,
 }
 
 impl Guard {
-    fn admit(worker: &Arc<Worker>, peer: SocketAddr) -> Option<Self> {
+    fn admit(worker: &Arc<Worker>, peer: SocketAddr, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let shared = &worker.shared;
         if shared.connections.load(Relaxed) >= shared.limits.connections {
             return None;
@@ -346,9 +398,9 @@ impl Guard {
         }
         shared.connections.fetch_add(1, Relaxed);
         worker.open.fetch_add(1, Relaxed);
-        let conn = Conn::new(peer.to_string(), false);
+        let conn = Conn::new(peer.to_string(), tls.is_some());
         worker.lock().insert(Arc::as_ptr(&conn) as usize, conn.clone());
-        Some(Self { worker: worker.clone(), conn, ip })
+        Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
     }
 }
 

@@ -53,7 +53,6 @@ fn misdeeds_of_guests() {
         ("/never", Host(504)),
         ("/never-after-head", Cut("begun")),
         ("/busy", Host(504)),
-        ("/too-short", Cut("12345")),
         ("/error", Host(500)),
         ("/refused", Host(502)),
         ("/status?101", Host(500)),
@@ -65,8 +64,14 @@ fn misdeeds_of_guests() {
     ] {
         check(&running, path, &wanted);
     }
-    let long = Client::connect(running.server.addr()).get("/too-long");
-    assert!(long.status == 500 || !long.complete || long.body.len() == 3, "{long:?}");
+    for path in ["/too-short", "/too-long"] {
+        let mut client = Client::connect(running.server.addr());
+        let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let reply = client.send(request).read_reply(false);
+        // How much was sent before the fault was seen is a matter of time, but it is never whole.
+        let whole = reply.as_ref().is_some_and(|reply| reply.status == 200 && reply.complete);
+        assert!(!whole || reply.as_ref().is_some_and(|reply| reply.body.len() == 3), "{path}: {reply:?}");
+    }
 }
 
 #[test]

@@ -10,3 +10,4 @@ mod lifecycle;
 mod limits;
 mod start;
 mod support;
+mod tls;
