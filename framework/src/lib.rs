@@ -22,7 +22,7 @@
 #![deny(unsafe_code)]
 // Without a runtime or a test client there is nobody to send requests.
 #![cfg_attr(
-    any(all(target_family = "wasm", not(feature = "p2")), all(not(target_family = "wasm"), not(feature = "std"))),
+    any(all(target_family = "wasm", not(any(feature = "p2", feature = "p3"))), all(not(target_family = "wasm"), not(feature = "std"))),
     allow(dead_code)
 )]
 
@@ -124,6 +124,11 @@ pub use status::Status;
 pub use stream::Sender;
 pub use text::{concat, decimal};
 
+/// The examples of the README are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 #[doc(hidden)]
 #[path = "fuzz.rs"]
 pub mod __fuzz;
@@ -133,6 +138,8 @@ pub mod __fuzz;
 pub mod __private {
     #[cfg(all(target_family = "wasm", feature = "p2"))]
     pub use crate::wasi::p2;
+    #[cfg(all(target_family = "wasm", feature = "p3"))]
+    pub use crate::wasi::p3;
 
     /// What the source that `tabi-assets` writes names.
     pub mod assets {

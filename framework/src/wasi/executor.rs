@@ -31,7 +31,7 @@ struct Park(Cell<fn()>);
 // SAFETY: as above.
 unsafe impl Sync for Park {}
 
-static PARK: Park = Park(Cell::new(|| super::p2::fail("the handler waits for something that never comes")));
+static PARK: Park = Park(Cell::new(|| super::fail("the handler waits for something that never comes")));
 
 /// Waits until the host says that something is ready.
 pub(super) async fn wait(pollable: Pollable) {
@@ -94,7 +94,7 @@ fn waker() -> ManuallyDrop<Waker> {
 fn park() {
     let waiting = REACTOR.waiting.take();
     REACTOR.ready.set(match waiting.as_slice() {
-        [] => super::p2::fail("the handler waits for something that never comes"),
+        [] => super::fail("the handler waits for something that never comes"),
         [one] => {
             one.block();
             waiting

@@ -3,6 +3,8 @@
 //! Nothing in it decides anything about HTTP; nothing outside of it names a binding.
 
 mod answer;
+#[cfg(all(target_family = "wasm", feature = "p2", feature = "p3"))]
+mod both;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod executor;
 #[cfg(all(feature = "std", not(all(target_family = "wasm", feature = "p2"))))]
@@ -11,28 +13,42 @@ pub(crate) mod files;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 #[path = "files_p2.rs"]
 pub(crate) mod files;
-#[cfg(any(test, all(target_family = "wasm", feature = "p2", any(feature = "std", feature = "runtime"))))]
+#[cfg(any(target_family = "wasm", test))]
 mod heap;
-#[cfg(all(target_family = "wasm", feature = "p2", feature = "std", not(feature = "environment")))]
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "std", not(feature = "environment")))]
 mod libc;
-#[cfg(all(target_family = "wasm", feature = "p2", feature = "std"))]
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "std"))]
 mod malloc;
-#[cfg(all(target_family = "wasm", feature = "p2", any(feature = "std", feature = "runtime")))]
+#[cfg(all(target_family = "wasm", any(feature = "std", feature = "runtime")))]
 mod memory;
-#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3")))]
+mod message;
+#[cfg(not(all(target_family = "wasm", any(feature = "p2", feature = "p3"))))]
 mod native;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 pub mod p2;
+#[cfg(all(target_family = "wasm", feature = "p3"))]
+pub mod p3;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod raw;
-#[cfg(all(target_family = "wasm", feature = "p2", feature = "runtime", not(feature = "std")))]
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "runtime", not(feature = "std")))]
 mod runtime;
 
 pub(crate) use answer::Answer;
-#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+#[cfg(all(target_family = "wasm", feature = "p2", feature = "p3"))]
+pub(crate) use both::Head;
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3")))]
+pub(crate) use message::{CHECKED, fail, log};
+#[cfg(not(all(target_family = "wasm", any(feature = "p2", feature = "p3"))))]
 pub(crate) use native::{CHECKED, Head, fail, log};
+#[cfg(all(target_family = "wasm", feature = "p2", not(feature = "p3")))]
+pub(crate) use p2::Head;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
-pub(crate) use p2::{CHECKED, Head, fail, log};
+use p2::print;
+#[cfg(all(target_family = "wasm", feature = "p3", not(feature = "p2")))]
+pub(crate) use p3::Head;
+#[cfg(all(target_family = "wasm", feature = "p3", not(feature = "p2")))]
+use p3::print;
 
 /// Exports an app as a component, where there is a component to be: natively it does nothing.
 ///
@@ -50,6 +66,7 @@ pub(crate) use p2::{CHECKED, Head, fail, log};
 macro_rules! serve {
     ($router:path) => {
         $crate::__serve_p2!($router);
+        $crate::__serve_p3!($router);
     };
 }
 
@@ -58,5 +75,13 @@ macro_rules! serve {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __serve_p2 {
+    ($router:path) => {};
+}
+
+/// Without the feature, or natively, there is nothing to export.
+#[cfg(not(all(target_family = "wasm", feature = "p3")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serve_p3 {
     ($router:path) => {};
 }

@@ -91,7 +91,7 @@ fn incoming(request: http::IncomingRequest) -> Request {
     if target.is_empty() {
         append(&mut target, "/");
     }
-    Request::new(method, target, Head { request, body: None })
+    Request::new(method, target, Head { request, body: None }.into())
 }
 
 /// The head of a request, which stays with the runtime until somebody asks.

@@ -135,7 +135,7 @@ fn fields(headers: &Headers) -> Taken {
     // SAFETY: the list is borrowed for the call; a result has 8 bytes here, its case in the first.
     unsafe { fields_from_list(list.as_ptr(), list.len(), &mut result) };
     if let [1, _] = result {
-        super::p2::log("the runtime refuses the header fields");
+        super::log("the runtime refuses the header fields");
         // SAFETY: as above; there is nothing in the list.
         unsafe { fields_from_list(list.as_ptr(), 0, &mut result) };
     }
@@ -150,7 +150,7 @@ pub(super) fn respond(out: u32, status: u16, headers: &Headers) -> Outgoing {
     unsafe {
         let response = outgoing_response(fields(headers).0);
         if outgoing_response_set_status_code(response, status.into()) != 0 {
-            super::p2::log("the runtime refuses the status");
+            super::log("the runtime refuses the status");
         }
         outgoing_response_body(response, &mut result);
         response_outparam_set(out, 0, response, 0, 0, 0, 0, 0, 0);
