@@ -4,6 +4,7 @@ use crate::body::Body;
 use crate::headers::Headers;
 use crate::response::Response;
 use crate::status::Status;
+use crate::text::append;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -121,10 +122,9 @@ impl Error {
 
     /// Returns the message as a body.
     pub(crate) fn text(&self) -> Body {
-        match &self.0.message {
-            Cow::Borrowed(message) => Body::from(*message),
-            Cow::Owned(message) => Body::from(message.clone()),
-        }
+        let mut text = String::new();
+        append(&mut text, &self.0.message);
+        text.into()
     }
 
     /// Takes the fields for the answer.

@@ -30,7 +30,7 @@ impl Headers {
 
     /// Returns the first value of the field as it came, whatever its bytes.
     pub fn get_bytes(&self, name: &str) -> Option<&[u8]> {
-        self.0.get(self.position(name)?).map(|(_, value)| &**value)
+        self.0.get(self.position(name)).map(|(_, value)| &**value)
     }
 
     /// Returns each value of the field that is UTF-8, in order.
@@ -45,7 +45,7 @@ impl Headers {
 
     /// Tells whether the field is there.
     pub fn contains(&self, name: &str) -> bool {
-        self.position(name).is_some()
+        self.position(name) < self.0.len()
     }
 
     /// Replaces every field of this name with one.
@@ -67,12 +67,16 @@ impl Headers {
     }
 
     /// Removes every field of this name; tells whether there was one.
+    #[inline(never)]
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.0.len();
-        while let Some(at) = self.position(name) {
+        loop {
+            let at = self.position(name);
+            if at >= self.0.len() {
+                return at != before;
+            }
             self.0.remove(at);
         }
-        self.0.len() != before
     }
 
     /// Returns all fields in order.
@@ -116,16 +120,18 @@ impl Headers {
         Ok(())
     }
 
-    /// Returns where the first field of this name is. Stands once in a component, since so much is built on it.
+    /// Returns where the first field of this name is, or the end. Stands once in a component, since so much is built on
+    /// it.
     #[inline(never)]
-    fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|(known, _)| known.eq_ignore_ascii_case(name))
+    fn position(&self, name: &str) -> usize {
+        self.0.iter().position(|(known, _)| known.eq_ignore_ascii_case(name)).unwrap_or(self.0.len())
     }
 
     /// Replaces the first value of a field, or adds it; both are known to be well-formed.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<Vec<u8>>) {
         let value = Cow::Owned(value.into());
-        match self.position(name).and_then(|at| self.0.get_mut(at)) {
+        let at = self.position(name);
+        match self.0.get_mut(at) {
             Some(field) => field.1 = value,
             None => self.0.push((Cow::Borrowed(name), value)),
         }

@@ -41,16 +41,16 @@ impl Method {
 
     /// Returns the method of this name, or `None` where it is not a token (RFC 9110, section 5.6.2).
     pub fn new(name: &str) -> Option<Method> {
-        let is_method = KNOWN.contains(&name) || crate::headers::is_token(name);
-        is_method.then(|| Method::from_token(name.into()))
+        match KNOWN.iter().position(|known| *known == name) {
+            Some(index) => Some(Method::known(index as u8)),
+            None if crate::headers::is_token(name) => Some(Method::other(name.into())),
+            None => None,
+        }
     }
 
-    /// Returns the method of a name that is known to be a token.
-    pub(crate) fn from_token(name: String) -> Method {
-        match KNOWN.iter().position(|known| *known == name) {
-            Some(index) => Method::known(index as u8),
-            None => Method(Name::Extension(name)),
-        }
+    /// Returns the method of a name that is known to be a token, and none of those with numbers.
+    pub(crate) fn other(name: String) -> Method {
+        Method(Name::Extension(name))
     }
 
     /// Returns the name as it goes over the wire.

@@ -1,6 +1,6 @@
 //! `Pattern`: `/users/{id}/{*rest}` as text, what it matches, and which of two is more specific.
 
-use crate::percent::decode;
+use crate::percent::{decode, escape_at};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -51,11 +51,12 @@ impl Pattern {
     /// Returns the name and the decoded value of one of the parameters of a path, as it came, that matches.
     pub(crate) fn param<'a>(&'a self, path: &'a str, index: usize) -> Option<(&'a str, Cow<'a, str>)> {
         let End::Param(name, value) = self.follow(path, false, index) else { return None };
-        match name.strip_prefix('*') {
-            // In a rest an encoded slash stays encoded, since the others are slashes.
-            Some(name) => Some((name, decode(value, "%2F")?)),
-            None => Some((name, decode(value, "/")?)),
-        }
+        // In a rest an encoded slash stays encoded, since the others are slashes.
+        let (name, slash) = match name.strip_prefix('*') {
+            Some(name) => (name, "%2F"),
+            None => (name, "/"),
+        };
+        Some((name, decode(value, slash)?))
     }
 
     /// Follows a path along the pattern, byte by byte, to its end or to a parameter. The path is split before it is
@@ -68,7 +69,7 @@ impl Pattern {
             let start = at + 1;
             if *byte != b'{' {
                 let (found, next) = read(bytes, to);
-                if found != *byte {
+                if found != u32::from(*byte) {
                     return End::Mismatch;
                 }
                 (at, to) = (start, next);
@@ -181,6 +182,7 @@ fn slice(text: &str, from: usize, to: usize) -> &str {
 }
 
 /// Says how little specific a pattern is at a place: a rest is less so than a parameter, and that than a literal.
+#[inline(never)]
 fn rank(pattern: &[u8], at: usize) -> u8 {
     match (pattern.get(at), pattern.get(at + 1)) {
         (Some(b'{'), Some(b'*')) => 2,
@@ -191,13 +193,14 @@ fn rank(pattern: &[u8], at: usize) -> u8 {
 
 /// Reads a byte of a path that is well-formed, escaped or not, and tells where the next one is. An encoded slash is
 /// not a slash: like the end it is 0, which equals no byte of a pattern.
-fn read(path: &[u8], at: usize) -> (u8, usize) {
+fn read(path: &[u8], at: usize) -> (u32, usize) {
+    const SLASH: u32 = b'/' as u32;
     match path.get(at) {
-        Some(b'%') => match crate::percent::escape_at(path, at + 1) {
-            Some(b'/') | None => (0, at),
-            Some(byte) => (byte, at + 3),
+        Some(b'%') => match escape_at(path, at + 1) {
+            SLASH => (0, at),
+            byte => (byte, at + 3),
         },
-        Some(byte) => (*byte, at + 1),
+        Some(byte) => (u32::from(*byte), at + 1),
         None => (0, at),
     }
 }

@@ -7,14 +7,13 @@ use alloc::string::String;
 /// Decodes a piece of a path. `slash` is how a slash that came encoded is written. Returns `None` where an escape is
 /// malformed or NUL, or what escapes stand for is not UTF-8.
 pub(crate) fn decode<'a>(text: &'a str, slash: &str) -> Option<Cow<'a, str>> {
-    let mut at = find(text, b'%');
-    if at == text.len() {
-        return Some(Cow::Borrowed(text));
-    }
     let mut decoded = String::new();
     let mut rest = text;
     loop {
-        let (before, escapes) = split(rest, at);
+        let (before, escapes) = split(rest, find(rest, b'%'));
+        if escapes.is_empty() && decoded.is_empty() {
+            return Some(Cow::Borrowed(before));
+        }
         append(&mut decoded, before);
         if escapes.is_empty() {
             return Some(Cow::Owned(decoded));
@@ -26,27 +25,28 @@ pub(crate) fn decode<'a>(text: &'a str, slash: &str) -> Option<Cow<'a, str>> {
             other => append(&mut decoded, other.encode_utf8(&mut [0; 4])),
         }
         rest = split(escapes, length).1;
-        at = find(rest, b'%');
     }
 }
 
 /// Reads the escapes of one character, and tells how many bytes they are (RFC 3629, section 4). Done here since the
 /// library's own check of UTF-8 is made for megabytes, and is 0.7 KB.
 fn letter(escapes: &[u8]) -> Option<(char, usize)> {
-    let mut code = u32::from(escape_at(escapes, 1)?);
+    let mut code = escape_at(escapes, 1);
     // A byte with so many ones in front starts a sequence of so many bytes.
-    let length = match (code as u8).leading_ones() {
+    let length = match (!(code << 24)).leading_zeros() {
+        _ if code >= MALFORMED => return None,
         0 => return Some((char::from_u32(code)?, 3)),
         length @ 2..=4 => length as usize,
         _ => return None,
     };
     code &= 0x7f >> length;
     for index in 1..length {
-        let next = escape_at(escapes, index * 3 + 1)?;
-        if escapes.get(index * 3) != Some(&b'%') || next & 0xc0 != 0x80 {
+        let next = escape_at(escapes, index * 3 + 1);
+        // This is so for no malformed one.
+        if escapes.get(index * 3) != Some(&b'%') || next & !0x3f != 0x80 {
             return None;
         }
-        code = code << 6 | u32::from(next & 0x3f);
+        code = code << 6 | next & 0x3f;
     }
     // What a shorter sequence could say is malformed: it has 7, 11 or 16 bits.
     let is_overlong = code >> [7, 11, 16].get(length - 2)? == 0;
@@ -55,18 +55,17 @@ fn letter(escapes: &[u8]) -> Option<(char, usize)> {
 
 /// Reads the two hexadecimal digits of an escape and returns what follows them.
 pub(crate) fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
-    Some((escape_at(rest, 0)?, rest.get(2..)?))
+    Some((u8::try_from(escape_at(rest, 0)).ok()?, rest.get(2..)?))
 }
 
-/// Reads the two hexadecimal digits of an escape.
+/// Reads the two hexadecimal digits of an escape; what is no byte is malformed.
 #[inline(never)]
-pub(crate) fn escape_at(bytes: &[u8], at: usize) -> Option<u8> {
-    let mut value = 0;
-    for byte in bytes.get(at..at + 2)? {
-        value = value << 4 | char::from(*byte).to_digit(16)?;
-    }
-    Some(value as u8)
+pub(crate) fn escape_at(bytes: &[u8], at: usize) -> u32 {
+    let digit = |at| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16)).unwrap_or(MALFORMED);
+    digit(at) << 4 | digit(at + 1)
 }
+
+const MALFORMED: u32 = 256;
 
 /// Adds a segment to a path: everything but unreserved characters, sub-delims, `:` and `@` is escaped (RFC 3986,
 /// section 3.3), so a slash stays inside.

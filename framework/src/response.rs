@@ -162,7 +162,6 @@ impl Response {
             headers.push_static("x-content-type-options", "nosniff");
         }
         if status.is_bodiless() {
-            *body = Body::empty();
             if *status != Status::NOT_MODIFIED {
                 // RFC 9110, section 8.6: no Content-Length with 1xx or 204; with 304 it may tell the length of a 200.
                 headers.remove(LENGTH);
@@ -172,7 +171,7 @@ impl Response {
         {
             headers.set(LENGTH, decimal(length));
         }
-        if head {
+        if head || status.is_bodiless() {
             *body = Body::empty();
         }
     }

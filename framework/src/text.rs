@@ -40,6 +40,7 @@ pub(crate) fn push_decimal(out: &mut String, number: u64) {
 }
 
 /// Returns where such a byte is, or the end.
+#[inline(never)]
 pub(crate) fn find(text: &str, byte: u8) -> usize {
     text.bytes().position(|known| known == byte).unwrap_or(text.len())
 }

@@ -101,7 +101,7 @@ pub(super) fn method(request: u32) -> Method {
     match CASES.get(usize::from(verb.case)) {
         Some(number) => Method::known(*number),
         // SAFETY: the runtime hands over UTF-8, in memory that it got from `cabi_realloc`.
-        None => Method::from_token(unsafe { String::from_raw_parts(verb.name, verb.length, verb.length) }),
+        None => Method::other(unsafe { String::from_raw_parts(verb.name, verb.length, verb.length) }),
     }
 }
 
