@@ -30,7 +30,7 @@ pub(super) fn request(handle: u32) -> Request {
     const CASES: [u8; 9] = [0, 1, 2, 3, 5, 6, 8, 7, 4];
     let method = match CASES.get(method[0] & 255) {
         Some(number) => Method::known(*number),
-        None => Method::from_token(text(method)),
+        None => Method::other(text(method)),
     };
     let mut target = if target[0] & 255 == 0 { String::new() } else { text(target) };
     if target.is_empty() {
