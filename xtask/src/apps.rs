@@ -34,6 +34,26 @@ pub fn build_all() -> Result<Vec<PathBuf>, String> {
     folders()?.iter().map(|folder| build(folder, &options)).collect()
 }
 
+/// Builds the release component of every app for WASI 0.3, in a folder of its own, and returns the files.
+///
+/// # Errors
+/// When one of them cannot be built.
+pub fn build_all_p3() -> Result<Vec<PathBuf>, String> {
+    folders()?.iter().map(|folder| build(folder, &p3())).collect()
+}
+
+/// Returns how a component for WASI 0.3 is built beside the usual one.
+#[must_use]
+pub fn p3() -> Options {
+    Options {
+        release: true,
+        no_default_features: true,
+        features: vec!["p3".to_owned()],
+        target_dir: Some(root().join("apps/target/p3")),
+        ..Options::default()
+    }
+}
+
 /// Builds the crate in `folder` with the given flags of cargo, and prints the file.
 ///
 /// # Errors

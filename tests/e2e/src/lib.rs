@@ -16,8 +16,20 @@ use std::path::PathBuf;
 /// Where it can't be built.
 #[must_use]
 pub fn component(app: &str) -> PathBuf {
-    let options = tabi_toolchain::Options { release: true, ..tabi_toolchain::Options::default() };
-    let built = xtask::apps::build(&xtask::root().join("apps").join(app), &options);
+    build(app, &tabi_toolchain::Options { release: true, ..tabi_toolchain::Options::default() })
+}
+
+/// Returns the release component of an app for WASI 0.3, and builds it where that has not been done.
+///
+/// # Panics
+/// Where it can't be built.
+#[must_use]
+pub fn component_p3(app: &str) -> PathBuf {
+    build(app, &xtask::apps::p3())
+}
+
+fn build(app: &str, options: &tabi_toolchain::Options) -> PathBuf {
+    let built = xtask::apps::build(&xtask::root().join("apps").join(app), options);
     built.unwrap_or_else(|error| panic!("{app}: {error}"))
 }
 

@@ -1,9 +1,9 @@
 //! The corpus against components under real servers.
 
-use e2e::{Server, apps, component, corpus_of};
-use std::path::Path;
+use e2e::{Server, apps, component, component_p3, corpus_of};
+use std::path::{Path, PathBuf};
 
-fn run(lane: &str, start: impl Fn(&Path) -> Server) {
+fn run(lane: &str, component: fn(&str) -> PathBuf, start: impl Fn(&Path) -> Server) {
     for app in apps() {
         let Some(corpus) = corpus_of(&app) else { continue };
         let server = start(&component(&app));
@@ -14,15 +14,30 @@ fn run(lane: &str, start: impl Fn(&Path) -> Server) {
 #[test]
 fn tabi() {
     match std::env::var("TABI_SERVER") {
-        Ok(line) => run("other", |component| Server::custom(&line, component)),
-        Err(_) => run("tabi", Server::tabi),
+        Ok(line) => run("other", component, |component| Server::custom(&line, component)),
+        Err(_) => run("tabi", component, Server::tabi),
     }
 }
 
 #[test]
 fn wasmtime() {
     if std::env::var_os("TABI_SERVER").is_none() {
-        run("wasmtime", Server::wasmtime);
+        run("wasmtime", component, Server::wasmtime);
+    }
+}
+
+/// The same apps as components for WASI 0.3.
+#[test]
+fn tabi_p3() {
+    if std::env::var_os("TABI_SERVER").is_none() {
+        run("tabi-p3", component_p3, Server::tabi);
+    }
+}
+
+#[test]
+fn wasmtime_p3() {
+    if std::env::var_os("TABI_SERVER").is_none() {
+        run("wasmtime-p3", component_p3, Server::wasmtime);
     }
 }
 
