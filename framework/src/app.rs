@@ -14,7 +14,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::future::Future;
 use core::panic::Location;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 
 /// All routes of an app in one flat list, and the routers that they came in.
 pub(crate) struct App {
@@ -142,7 +145,7 @@ impl App {
         if let Some(allow) = allow {
             response.headers_mut().set("allow", allow);
         }
-        Box::pin(core::future::ready(response))
+        Box::pin(Ready(Some(response)))
     }
 
     /// Finds the endpoint.
@@ -225,6 +228,17 @@ impl Route {
     #[inline(never)]
     fn compare(&self, other: &Route, method: &Method) -> Ordering {
         self.pattern.compare(&other.pattern).then(other.serves(method).cmp(&self.serves(method)))
+    }
+}
+
+/// A response that is there at once. The library's own future of this kind brings a text for who polls it twice.
+struct Ready(Option<Response>);
+
+impl Future for Ready {
+    type Output = Response;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Response> {
+        self.0.take().map_or(Poll::Pending, Poll::Ready)
     }
 }
 

@@ -29,9 +29,6 @@ type Drain = fn(Body, &mut dyn Sink) -> Option<Option<Headers>>;
 pub(crate) trait Sink {
     /// Writes all of it, or returns `None` where the client is gone.
     fn write(&mut self, bytes: &[u8]) -> Option<()>;
-
-    /// Polls until it is done, waiting for the runtime in between.
-    fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool);
 }
 
 /// Chunks that come over time. What `futures_core::Stream` is, with the one item type that a body needs.
@@ -58,6 +55,7 @@ impl Body {
 
     /// Returns a body that comes from a stream.
     pub fn from_stream(stream: impl Stream) -> Body {
+        crate::wasi::streams();
         Body(Inner::Stream(Box::new(stream), drain))
     }
 
@@ -166,7 +164,7 @@ fn drain(mut body: Body, sink: &mut dyn Sink) -> Option<Option<Headers>> {
     let mut end = None;
     loop {
         let mut next = None;
-        sink.wait(&mut |cx| match body.poll_chunk(cx) {
+        crate::wasi::drive(&mut |cx| match body.poll_chunk(cx) {
             Poll::Ready(chunk) => {
                 next = chunk;
                 true
@@ -185,7 +183,7 @@ fn drain(mut body: Body, sink: &mut dyn Sink) -> Option<Option<Headers>> {
             None => break,
         }
     }
-    sink.wait(&mut |cx| match body.poll_trailers(cx) {
+    crate::wasi::drive(&mut |cx| match body.poll_trailers(cx) {
         Poll::Ready(trailers) => {
             end = trailers.ok();
             true

@@ -70,7 +70,7 @@ pub(super) fn block_on<T>(mut future: BoxFuture<T>) -> T {
 }
 
 /// Polls until it is done, and waits for the host in between.
-pub(super) fn drive(done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
+pub(crate) fn drive(done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
     let waker = waker();
     let mut cx = Context::from_waker(&waker);
     while !done(&mut cx) {

@@ -13,7 +13,7 @@ pub(crate) mod files;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 #[path = "files_p2.rs"]
 pub(crate) mod files;
-#[cfg(any(target_family = "wasm", test))]
+#[cfg(any(test, all(target_family = "wasm", any(feature = "p2", feature = "p3"), any(feature = "std", feature = "runtime"))))]
 mod heap;
 #[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "std", not(feature = "environment")))]
 mod libc;
@@ -37,6 +37,8 @@ mod runtime;
 pub(crate) use answer::Answer;
 #[cfg(all(target_family = "wasm", feature = "p2", feature = "p3"))]
 pub(crate) use both::Head;
+#[cfg(all(target_family = "wasm", feature = "p2"))]
+pub(crate) use executor::drive;
 #[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3")))]
 pub(crate) use message::{CHECKED, fail, log};
 #[cfg(not(all(target_family = "wasm", any(feature = "p2", feature = "p3"))))]
@@ -49,6 +51,18 @@ use p2::print;
 pub(crate) use p3::Head;
 #[cfg(all(target_family = "wasm", feature = "p3", not(feature = "p2")))]
 use p3::print;
+#[cfg(all(target_family = "wasm", feature = "p3"))]
+pub(crate) use p3::streams;
+
+/// Notes that there are bodies that are streams, for runtimes that want to know.
+#[cfg(not(all(target_family = "wasm", feature = "p3")))]
+pub(crate) fn streams() {}
+
+/// Polls until it is done. Only 0.2 waits like this for what a body is made of.
+#[cfg(not(all(target_family = "wasm", feature = "p2")))]
+pub(crate) fn drive(done: &mut dyn FnMut(&mut core::task::Context<'_>) -> bool) {
+    while !done(&mut core::task::Context::from_waker(core::task::Waker::noop())) {}
+}
 
 /// Exports an app as a component, where there is a component to be: natively it does nothing.
 ///

@@ -202,10 +202,6 @@ impl Sink for Output {
     fn write(&mut self, bytes: &[u8]) -> Option<()> {
         Output::write(self, bytes)
     }
-
-    fn wait(&mut self, done: &mut dyn FnMut(&mut Context<'_>) -> bool) {
-        executor::drive(done);
-    }
 }
 
 /// Writes to `wasi:cli/stderr`, which every HTTP world grants.

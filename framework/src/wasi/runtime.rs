@@ -50,10 +50,21 @@ unsafe extern "C" fn cabi_realloc(old: *mut u8, old_size: usize, align: usize, s
 }
 
 /// Says where, and not what: a message comes as pieces to be formatted, also where it is one fixed text, and reading it
-/// links the formatting, 2 KB. Inlined, the pieces themselves are left out of the component, too.
+/// links the formatting, which the feature `panic-messages` is for. Inlined, the pieces themselves are left out of the
+/// component, too.
+#[cfg(not(feature = "panic-messages"))]
 #[panic_handler]
 #[allow(unused_attributes, reason = "the attribute is not ignored: it is worth 2 KB")]
 #[inline(always)]
 fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     super::message::end("panicked", info.location())
+}
+
+/// Says where and what.
+#[cfg(feature = "panic-messages")]
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    let mut message = alloc::string::String::new();
+    let _ = core::fmt::Write::write_fmt(&mut message, format_args!("{info}"));
+    super::message::end(&message, None)
 }
