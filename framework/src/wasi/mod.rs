@@ -13,7 +13,10 @@ pub(crate) mod files;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 #[path = "files_p2.rs"]
 pub(crate) mod files;
-#[cfg(any(test, all(target_family = "wasm", any(feature = "p2", feature = "p3"), any(feature = "std", feature = "runtime"))))]
+#[cfg(any(
+    test,
+    all(target_family = "wasm", any(feature = "p2", feature = "p3"), any(feature = "std", feature = "runtime"))
+))]
 mod heap;
 #[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "std", not(feature = "environment")))]
 mod libc;
