@@ -22,6 +22,8 @@ pub struct Cli {
 pub enum Command {
     /// Serve a component, or the component that a crate folder builds
     Serve(Serve),
+    /// Serve a crate folder, and build and serve it anew whenever a file in it changes
+    Dev(Serve),
     /// Build a crate folder into a component
     Build(Build),
     /// Check the configuration and a component without serving
@@ -71,8 +73,9 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The table of the configuration file that lies over the rest: dev or prod
-    #[arg(long, default_value = "prod", value_parser = ["dev", "prod"])]
-    pub mode: String,
+    /// [default: dev for `tabi dev`, else prod]
+    #[arg(long, value_parser = ["dev", "prod"])]
+    pub mode: Option<String>,
     /// Set any key of the configuration, such as limits.body_bytes=1MiB
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
@@ -137,7 +140,7 @@ impl Settings {
     pub fn resolve(&self, path: &Path, env: impl Fn(&str) -> Option<String>) -> Result<tabi_host::Config, StartError> {
         let mut config = tabi_host::Config::default();
         if let Some(file) = self.file(path) {
-            file::apply(&mut config, &file, &self.mode)?;
+            file::apply(&mut config, &file, self.mode.as_deref().unwrap_or("prod"))?;
         }
         let mut set = |key: &str, from: &str, value: &str| {
             file::set(&mut config, key, value).map_err(|why| StartError::new(format!("{from}: {why}")))

@@ -1,7 +1,7 @@
 //! One connection: HTTP/1 or HTTP/2, until it ends, idles too long or is asked to stop.
 
 use crate::conn::{Conn, Stop, Timed};
-use crate::server::{Guard, Worker};
+use crate::worker::{Guard, Worker};
 use crate::{Limits, service};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;

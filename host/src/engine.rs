@@ -32,16 +32,35 @@ impl App {
     /// When there is no such file, it is no component, it has no handler, it does not compile,
     /// or it imports what this host does not offer; one line that says so.
     pub fn load(path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
+        Self::load_with(None, path, config, log)
+    }
+
+    /// Loads another component into the engine of `old`, if it is for the same world.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_beside(old: &Self, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
+        Self::load_with(Some(old), path, config, log)
+    }
+
+    fn load_with(old: Option<&Self>, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
         let bytes = read(path)?;
         let outline = Outline::read(path, &bytes)?;
-        let engine = engine(outline.world, config, log)?;
+        let engine = match old {
+            // A second pool would take as much address space as the first.
+            Some(old) if old.world() == outline.world => old.engine.clone(),
+            _ => {
+                let engine = engine(outline.world, config, log)?;
+                clock::drive(&engine);
+                engine
+            }
+        };
         let component = compile(&engine, path, &bytes, config, log)?;
         let pre = link(&engine, &component, &outline, path)?;
         // The memory image is made now, not by the first request.
         component
             .initialize_copy_on_write_image()
             .map_err(|error| StartError::new(format!("no memory image: {}", one_line(&error))))?;
-        clock::drive(&engine);
         Ok(Self { engine, pre })
     }
 

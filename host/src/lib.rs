@@ -36,6 +36,7 @@ mod service;
 mod store;
 mod tls;
 mod units;
+mod worker;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -62,6 +63,18 @@ impl Host {
     pub fn load(path: &Path, config: Config, log: Log) -> Result<Self, StartError> {
         let app = App::load(path, &config, &log)?;
         Ok(Self { app, config, log })
+    }
+
+    /// Loads the component at `path` and has `server` answer all later requests with it.
+    ///
+    /// Requests that have begun are finished by the component that they began with.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); the server goes on as before.
+    pub fn reload(&mut self, server: &Server, path: &Path) -> Result<(), StartError> {
+        self.app = App::load_beside(&self.app, path, &self.config, &self.log)?;
+        server.replace(&self.app);
+        Ok(())
     }
 
     /// The component.

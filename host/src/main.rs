@@ -1,17 +1,24 @@
 //! The program `tabi`: arguments, then a host, then signals.
 
 mod cli;
+mod watch;
 
 use clap::Parser;
 use cli::{BuildOptions, Check, Cli, Command, Serve};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 use tabi_host::{Host, Log, Server, StartError, World, file};
 use tokio::signal::unix::{SignalKind, signal};
+use watch::Watch;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve(args) => serve(&args),
+        Command::Serve(args) => serve(&args, false),
+        Command::Dev(mut args) => {
+            args.settings.mode.get_or_insert_with(|| "dev".to_owned());
+            serve(&args, true)
+        }
         Command::Check(args) => check(&args),
         Command::Config(args) => {
             args.settings.resolve(&args.path, env).map(|config| print!("{}", file::print(&config)))
@@ -27,11 +34,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(args: &Serve) -> Result<(), StartError> {
+fn serve(args: &Serve, dev: bool) -> Result<(), StartError> {
     let config = args.settings.resolve(&args.path, env)?;
     let log = Log::stderr();
-    let component = component(&args.path, &args.build)?;
-    let host = Host::load(&component, config, log.clone())?;
+    let path = component(&args.path, &args.build)?;
+    let mut host = Host::load(&path, config, log.clone())?;
     let server = host.serve_both(host.bind()?, host.bind_tls()?)?;
     let url = format!("http://{}/", server.addr());
     println!("Serving HTTP on {url}");
@@ -39,22 +46,51 @@ fn serve(args: &Serve) -> Result<(), StartError> {
         println!("Serving HTTPS on https://{addr}/");
     }
     println!("Try: curl {url}");
-    run(server, &log)
+    let mut watch = dev.then(|| Watch::new(&args.path));
+    let reload = |server: &Server| {
+        let done = component(&args.path, &args.build).and_then(|path| host.reload(server, &path));
+        log.line(match done {
+            Ok(()) => "tabi: the component has changed and is served from now on".to_owned(),
+            Err(why) => format!("tabi: the old component is still served: {why}"),
+        });
+    };
+    run(server, &log, || watch.as_mut().is_some_and(Watch::changed), reload)
 }
 
-/// Serves until a signal drains it; a second signal forces the end.
-fn run(server: Server, log: &Log) -> Result<(), StartError> {
+/// How often files are looked at by `tabi dev`.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Serves until a signal drains it; a second signal forces the end. SIGHUP, or a change, reloads.
+fn run(
+    server: Server,
+    log: &Log,
+    mut changed: impl FnMut() -> bool,
+    mut reload: impl FnMut(&Server),
+) -> Result<(), StartError> {
     let fail = |error| StartError::new(format!("can't wait for signals: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
     runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
-        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
+        let mut look = tokio::time::interval(LOOK);
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => break,
+                _ = terminate.recv() => break,
+                _ = hangup.recv() => reload(&server),
+                _ = look.tick() => {
+                    if changed() {
+                        reload(&server);
+                    }
+                }
+            }
+        }
         log.line("tabi: stopping after the open requests; once more to stop now");
         server.drain();
         let done = async {
             while !server.is_done() {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
         tokio::select! {

@@ -3,58 +3,25 @@
 //! One thread accepts and gives each connection to the worker with the fewest. Each worker has a
 //! runtime of its own, and a connection stays with its worker, guests included, until it ends.
 
-use crate::conn::{Conn, Stop};
-use crate::dispatch::{p2, p3};
-use crate::engine::{App, Pre};
+use crate::conn::Stop;
+use crate::engine::App;
 use crate::tls::Tls;
-use crate::{Config, Limits, Log, StartError, connection};
+use crate::worker::{Guard, Hand, Shared, Worker, block_on};
+use crate::{Config, Log, StartError};
 use hyper::http::uri::Authority;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Notify, Semaphore, watch};
-
-/// What all threads of a server share.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) log: Log,
-    /// The authority of requests that name none.
-    pub(crate) local: Authority,
-    /// Places for requests in flight.
-    pub(crate) places: Arc<Semaphore>,
-    pub(crate) queued: AtomicUsize,
-    connections: AtomicUsize,
-    per_ip: Mutex<HashMap<IpAddr, usize>>,
-    /// Told when the last connection ends.
-    empty: Notify,
-}
-
-/// One thread with its connections and its guests.
-pub(crate) struct Worker {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) dispatch: Dispatch,
-    open: AtomicUsize,
-    conns: Mutex<HashMap<usize, Arc<Conn>>>,
-    id: AtomicU64,
-}
-
-/// How requests get to a guest.
-pub(crate) enum Dispatch {
-    P2(Arc<p2::Dispatcher>),
-    P3(p3::Dispatcher),
-}
+use tokio::sync::watch;
 
 /// A listening server. Dropping it aborts what is open.
 pub struct Server {
     addrs: Vec<SocketAddr>,
     stop: watch::Sender<Stop>,
+    workers: Vec<Arc<Worker>>,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -72,23 +39,14 @@ impl Server {
             listener.set_nonblocking(true).map_err(fail)?;
             addrs.push(listener.local_addr().map_err(fail)?);
         }
-        let limits = Arc::new(config.limits.clone());
         let local = addrs.first().and_then(|addr| Authority::try_from(addr.to_string()).ok());
-        let shared = Arc::new(Shared {
-            places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
-            local: local.unwrap_or_else(|| Authority::from_static("localhost")),
-            config,
-            limits,
-            log,
-            queued: AtomicUsize::new(0),
-            connections: AtomicUsize::new(0),
-            per_ip: Mutex::default(),
-            empty: Notify::new(),
-        });
+        let local = local.unwrap_or_else(|| Authority::from_static("localhost"));
+        let shared = Arc::new(Shared::new(config, log, local));
         let mut crew = Vec::new();
         for number in 0..shared.config.threads.max(1) {
             crew.push(Hand::hire(number, app, &shared).map_err(fail)?);
         }
+        let workers = crew.iter().map(|hand| hand.worker.clone()).collect();
         let (stop, stopping) = watch::channel(Stop::Run);
         let acceptor = std::thread::Builder::new()
             .name("tabi-accept".into())
@@ -100,7 +58,7 @@ impl Server {
                 }
             })
             .map_err(fail)?;
-        Ok(Self { addrs, stop, acceptor: Some(acceptor) })
+        Ok(Self { addrs, stop, workers, acceptor: Some(acceptor) })
     }
 
     /// Where it listens for http; the port is a real one even if 0 was asked for.
@@ -113,6 +71,13 @@ impl Server {
     #[must_use]
     pub fn tls_addr(&self) -> Option<SocketAddr> {
         self.addrs.get(1).copied()
+    }
+
+    /// Has every request from now on answered by `app`; those that have begun stay where they are.
+    pub(crate) fn replace(&self, app: &App) {
+        for worker in &self.workers {
+            worker.replace(app);
+        }
     }
 
     /// Accepts no more, answers what was asked, and closes; after `drain_timeout` it aborts.
@@ -144,91 +109,6 @@ impl Drop for Server {
         if let Some(acceptor) = self.acceptor.take() {
             self.abort();
             let _ = acceptor.join();
-        }
-    }
-}
-
-/// A worker as the acceptor sees it.
-struct Hand {
-    worker: Arc<Worker>,
-    work: UnboundedSender<(std::net::TcpStream, Guard)>,
-    thread: JoinHandle<()>,
-}
-
-impl Hand {
-    fn hire(number: usize, app: &App, shared: &Arc<Shared>) -> std::io::Result<Self> {
-        // Ids are unique in a process and unlikely to repeat in the next.
-        let first = RandomState::new().hash_one(number) & !0xffff_ffff;
-        let worker = Arc::new(Worker {
-            dispatch: Dispatch::new(app, shared, first | 1 << 31),
-            shared: shared.clone(),
-            open: AtomicUsize::new(0),
-            conns: Mutex::default(),
-            id: AtomicU64::new(first),
-        });
-        let (work, queue) = unbounded_channel();
-        let thread = std::thread::Builder::new().name(format!("tabi-{number}")).spawn({
-            let worker = worker.clone();
-            move || {
-                let log = worker.shared.log.clone();
-                block_on(&log, labour(worker, queue));
-            }
-        })?;
-        Ok(Self { worker, work, thread })
-    }
-
-    fn dismiss(self) {
-        drop(self.work);
-        let _ = self.thread.join();
-    }
-}
-
-impl Dispatch {
-    fn new(app: &App, shared: &Arc<Shared>, first_id: u64) -> Self {
-        let (engine, limits) = (app.engine.clone(), shared.limits.clone());
-        let (log, reuse) = (shared.log.clone(), shared.config.reuse);
-        match &app.pre {
-            Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
-                engine,
-                pre: pre.clone(),
-                limits,
-                log,
-                reuse: reuse.requests_p2,
-                warm: p2::Warm::default(),
-            })),
-            Pre::P3(pre) => {
-                let pre = pre.clone();
-                Self::P3(p3::Dispatcher::new(engine, pre, limits, log, reuse, first_id))
-            }
-        }
-    }
-}
-
-fn block_on(log: &Log, work: impl Future<Output = ()>) {
-    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(work),
-        Err(error) => log.line(format!("tabi: no runtime for a thread: {error}")),
-    }
-}
-
-/// A worker's life: take connections, and now and then let go of idle instances.
-async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(std::net::TcpStream, Guard)>) {
-    let idle = worker.shared.config.reuse.idle;
-    let mut sweep = tokio::time::interval(idle.max(Duration::from_millis(100)) / 2);
-    loop {
-        tokio::select! {
-            next = queue.recv() => match next {
-                None => return,
-                Some((stream, guard)) => {
-                    let Ok(stream) = TcpStream::from_std(stream) else { continue };
-                    tokio::spawn(connection::run(worker.clone(), stream, guard));
-                }
-            },
-            _ = sweep.tick() => {
-                if let Dispatch::P2(dispatcher) = &worker.dispatch {
-                    dispatcher.expire(idle);
-                }
-            }
         }
     }
 }
@@ -325,7 +205,7 @@ fn hand_out(stream: TcpStream, peer: SocketAddr, tls: Option<&Arc<Tls>>, shared:
 async fn see_off(shared: &Shared, crew: &[Hand], mut stopping: watch::Receiver<Stop>) {
     let tell = |how| {
         for hand in crew {
-            for conn in hand.worker.lock().values() {
+            for conn in hand.worker.conns().values() {
                 conn.stop(how);
             }
         }
@@ -358,74 +238,5 @@ async fn see_off(shared: &Shared, crew: &[Hand], mut stopping: watch::Receiver<S
             () = shared.empty.notified() => {}
             () = &mut end => return,
         }
-    }
-}
-
-impl Worker {
-    /// The id for the next request.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.id.fetch_add(1, Relaxed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<usize, Arc<Conn>>> {
-        self.conns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-/// A counted connection; dropping it gives its place back.
-pub(crate) struct Guard {
-    worker: Arc<Worker>,
-    pub(crate) conn: Arc<Conn>,
-    pub(crate) tls: Option<Arc<Tls>>,
-    ip: Option<IpAddr>,
-}
-
-impl Guard {
-    fn admit(worker: &Arc<Worker>, peer: SocketAddr, tls: Option<&Arc<Tls>>) -> Option<Self> {
-        let shared = &worker.shared;
-        if shared.connections.load(Relaxed) >= shared.limits.connections {
-            return None;
-        }
-        // What connects from this very machine is a proxy or a test, and speaks for many.
-        let ip = Some(peer.ip().to_canonical()).filter(|ip| !ip.is_loopback());
-        if let Some(ip) = ip {
-            let mut per_ip = shared.per_ip();
-            let count = per_ip.entry(ip).or_default();
-            if *count >= shared.limits.connections_per_ip {
-                return None;
-            }
-            *count += 1;
-        }
-        shared.connections.fetch_add(1, Relaxed);
-        worker.open.fetch_add(1, Relaxed);
-        let conn = Conn::new(peer.to_string(), tls.is_some());
-        worker.lock().insert(Arc::as_ptr(&conn) as usize, conn.clone());
-        Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let shared = &self.worker.shared;
-        if let Some(ip) = self.ip {
-            let mut per_ip = shared.per_ip();
-            if let Some(count) = per_ip.get_mut(&ip) {
-                *count -= 1;
-                if *count == 0 {
-                    per_ip.remove(&ip);
-                }
-            }
-        }
-        self.worker.lock().remove(&(Arc::as_ptr(&self.conn) as usize));
-        self.worker.open.fetch_sub(1, Relaxed);
-        if shared.connections.fetch_sub(1, Relaxed) == 1 {
-            shared.empty.notify_one();
-        }
-    }
-}
-
-impl Shared {
-    fn per_ip(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.per_ip.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

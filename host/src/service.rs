@@ -4,7 +4,7 @@ use crate::access_log::Exchange;
 use crate::body::ResponseBody;
 use crate::conn::{Conn, Stop};
 use crate::dispatch::{Answer, AnswerBody, Failure};
-use crate::server::{Dispatch, Worker};
+use crate::worker::{Dispatch, Worker};
 use crate::{answer, request};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Version};
@@ -70,7 +70,7 @@ async fn guest(
     };
     exchange.permit = Some(permit);
     let fault = incoming.inner.body().fault();
-    let answer = match &worker.dispatch {
+    let answer = match &*worker.dispatch() {
         Dispatch::P2(dispatcher) => dispatcher.handle(incoming).await,
         Dispatch::P3(dispatcher) => dispatcher.handle(incoming).await,
     };

@@ -1,7 +1,7 @@
 //! Stopping, clients that leave, and what is let go of.
 
 use crate::client::Client;
-use crate::support::{Running, config};
+use crate::support::{Lines, Running, config, misbehave, misbehave3};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -24,6 +24,63 @@ fn a_drain_answers_what_was_asked() {
     server.wait();
     assert!(begin.elapsed() < Duration::from_secs(1));
     assert!(std::net::TcpStream::connect(addr).is_err(), "nobody listens any more");
+}
+
+#[test]
+fn a_new_component_takes_over_between_two_requests() {
+    let log = tabi_host::Log::to(Lines::default());
+    let mut host = tabi_host::Host::load(misbehave(), config(), log).expect("loads");
+    let server = host.serve(host.bind().expect("listens")).expect("serves");
+    let mut client = Client::connect(server.addr());
+    assert_eq!([client.get("/counter").text(), client.get("/counter").text()], ["1", "1"]);
+    let mut open = Client::connect(server.addr());
+    open.send("GET /sleep?300 HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::thread::park_timeout(Duration::from_millis(100));
+    host.reload(&server, misbehave3()).expect("loads");
+    // The new one counts on; the request that had begun is finished by the old one.
+    assert_eq!([client.get("/counter").text(), client.get("/counter").text()], ["1", "2"]);
+    assert_eq!(open.reply().text(), "slept");
+    assert!(host.reload(&server, std::path::Path::new("/no/such.wasm")).is_err());
+    assert_eq!(client.get("/counter").text(), "3", "a component that does not load changes nothing");
+    host.reload(&server, misbehave()).expect("loads");
+    assert_eq!([client.get("/counter").text(), client.get("/counter").text()], ["1", "1"]);
+}
+
+#[test]
+fn every_request_leaves_its_line() {
+    for (form, wanted) in [
+        (tabi_host::AccessLog::Text, [r#"127.0.0.1:"#, r#""GET /early" 200 5B "#, "us complete"]),
+        (
+            tabi_host::AccessLog::Json,
+            [r#""target":"/early","status":200,"bytes":5"#, r#""end":"complete"}"#, r#""method":"GET""#],
+        ),
+    ] {
+        let mut config = config();
+        config.access_log = form;
+        let running = Running::start(config);
+        let mut client = Client::connect(running.server.addr());
+        client.get("/early");
+        client.get("/trap-after-head");
+        let mut gone = Client::connect(running.server.addr());
+        gone.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n");
+        std::thread::park_timeout(Duration::from_millis(50));
+        drop(gone);
+        let begin = Instant::now();
+        let done = |log: &str| log.contains("/endless") && log.contains("/trap-after-head");
+        while !done(&running.log()) {
+            assert!(begin.elapsed().as_secs() < 10, "{}", running.log());
+            std::thread::yield_now();
+        }
+        let log = running.log();
+        let line = log.lines().find(|line| line.contains("/early")).expect("a line");
+        assert!(wanted.iter().all(|part| line.contains(part)), "{line}");
+        let line = |path: &str| {
+            let lines = log.lines().filter(|line| line.contains(path));
+            lines.last().map(str::to_owned).expect("a line")
+        };
+        assert!(line("/trap-after-head").contains("cut"), "{}", line("/trap-after-head"));
+        assert!(line("/endless").contains("client-gone"), "{}", line("/endless"));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod clients;
 mod docs;
 mod guests;
 mod guests3;
+mod http2;
 mod lifecycle;
 mod limits;
 mod start;

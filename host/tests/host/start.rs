@@ -130,6 +130,62 @@ fn a_cache_that_others_may_write_to_is_not_used() {
     std::fs::remove_dir_all(&dir).expect("removed");
 }
 
+#[test]
+fn check_and_config_tell_what_would_be() {
+    let good = misbehave().display().to_string();
+    let run = |args: &[&str]| {
+        let output = tabi().args(args).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).output().expect("tabi runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (code, stdout, _) = run(&["check", &good]);
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("is fine: it exports wasi:http/incoming-handler@0.2"), "{stdout}");
+    let file = file("settings.toml", b"[limits]\nmemory = \"1GiB\"\n[dev.limits]\nmemory = \"2GiB\"\n");
+    let file = file.display().to_string();
+    for (args, wanted) in [
+        (&["config", "--config", &file][..], "memory = \"1GiB\""),
+        (&["config", "--config", &file, "--mode", "dev"], "memory = \"2GiB\""),
+        (&["config", "--config", &file, "--set", "limits.memory=3GiB"], "memory = \"3GiB\""),
+    ] {
+        let (code, stdout, stderr) = run(args);
+        assert_eq!((code, stdout.contains(wanted)), (Some(0), true), "{stdout} {stderr}");
+    }
+    let wrong = self::file("wrong.toml", b"[limits]\nmemry = 1\n").display().to_string();
+    let (code, _, stderr) = run(&["check", &good, "--config", &wrong]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("wrong.toml: limits.memry") && stderr.contains("did you mean"), "{stderr}");
+}
+
+#[test]
+fn running_out_of_files_is_survived() {
+    // The program gets so few that the connections of the test use them up.
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -n 48 && exec \"$0\" serve \"$1\" --port 0 --threads 1"])
+        .arg(env!("CARGO_BIN_EXE_tabi"))
+        .arg(misbehave())
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("sh runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    let url = first.strip_prefix("Serving HTTP on ").expect("the line for tests");
+    let addr = url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address");
+    let mut first = crate::client::Client::connect(addr);
+    assert_eq!(first.get("/early").text(), "early");
+    let many: Vec<_> = (0..80).map(|_| crate::client::Client::connect(addr)).collect();
+    assert_eq!(first.get("/early").text(), "early", "who is inside is served");
+    drop(many);
+    assert_eq!(crate::client::Client::connect(addr).get("/early").text(), "early", "and so is who comes later");
+    signal(&child, "-TERM");
+    assert!(child.wait().expect("an end").success());
+    let mut stderr = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut stderr).expect("text");
+    assert!(stderr.matches("can't accept connections").count() <= 3, "{stderr}");
+}
+
 fn signal(child: &Child, name: &str) {
     let done = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(done.is_ok_and(|status| status.success()));

@@ -1,0 +1,236 @@
+//! The worker threads: each has a runtime of its own, and a connection stays with its worker, guests
+//! included, until it ends.
+
+use crate::conn::Conn;
+use crate::dispatch::{p2, p3};
+use crate::engine::{App, Pre};
+use crate::tls::Tls;
+use crate::{Config, Limits, Log, connection};
+use hyper::http::uri::Authority;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{Notify, Semaphore};
+
+/// What all threads of a server share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) log: Log,
+    /// The authority of requests that name none.
+    pub(crate) local: Authority,
+    /// Places for requests in flight.
+    pub(crate) places: Arc<Semaphore>,
+    pub(crate) queued: AtomicUsize,
+    pub(crate) connections: AtomicUsize,
+    per_ip: Mutex<HashMap<IpAddr, usize>>,
+    /// Told when the last connection ends.
+    pub(crate) empty: Notify,
+}
+
+/// One thread with its connections and its guests.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    dispatch: Mutex<Arc<Dispatch>>,
+    pub(crate) open: AtomicUsize,
+    conns: Mutex<HashMap<usize, Arc<Conn>>>,
+    id: AtomicU64,
+}
+
+/// How requests get to a guest.
+pub(crate) enum Dispatch {
+    P2(Arc<p2::Dispatcher>),
+    P3(p3::Dispatcher),
+}
+
+/// A worker as the acceptor sees it.
+pub(crate) struct Hand {
+    pub(crate) worker: Arc<Worker>,
+    pub(crate) work: UnboundedSender<(std::net::TcpStream, Guard)>,
+    thread: JoinHandle<()>,
+}
+
+impl Hand {
+    pub(crate) fn hire(number: usize, app: &App, shared: &Arc<Shared>) -> std::io::Result<Self> {
+        let worker = Arc::new(Worker {
+            dispatch: Mutex::new(Arc::new(Dispatch::new(app, shared))),
+            shared: shared.clone(),
+            open: AtomicUsize::new(0),
+            conns: Mutex::default(),
+            // Ids are unique in a process and unlikely to repeat in the next.
+            id: AtomicU64::new(random_id()),
+        });
+        let (work, queue) = unbounded_channel();
+        let thread = std::thread::Builder::new().name(format!("tabi-{number}")).spawn({
+            let worker = worker.clone();
+            move || {
+                let log = worker.shared.log.clone();
+                block_on(&log, labour(worker, queue));
+            }
+        })?;
+        Ok(Self { worker, work, thread })
+    }
+
+    pub(crate) fn dismiss(self) {
+        drop(self.work);
+        let _ = self.thread.join();
+    }
+}
+
+impl Dispatch {
+    fn new(app: &App, shared: &Shared) -> Self {
+        let (engine, limits) = (app.engine.clone(), shared.limits.clone());
+        let (log, reuse) = (shared.log.clone(), shared.config.reuse);
+        match &app.pre {
+            Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
+                engine,
+                pre: pre.clone(),
+                limits,
+                log,
+                reuse: reuse.requests_p2,
+                warm: p2::Warm::default(),
+            })),
+            Pre::P3(pre) => {
+                let pre = pre.clone();
+                Self::P3(p3::Dispatcher::new(engine, pre, limits, log, reuse, random_id()))
+            }
+        }
+    }
+}
+
+pub(crate) fn block_on(log: &Log, work: impl Future<Output = ()>) {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(work),
+        Err(error) => log.line(format!("tabi: no runtime for a thread: {error}")),
+    }
+}
+
+/// A worker's life: take connections, and now and then let go of idle instances.
+async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(std::net::TcpStream, Guard)>) {
+    let idle = worker.shared.config.reuse.idle;
+    let mut sweep = tokio::time::interval(idle.max(Duration::from_millis(100)) / 2);
+    loop {
+        tokio::select! {
+            next = queue.recv() => match next {
+                None => return,
+                Some((stream, guard)) => {
+                    let Ok(stream) = TcpStream::from_std(stream) else { continue };
+                    tokio::spawn(connection::run(worker.clone(), stream, guard));
+                }
+            },
+            _ = sweep.tick() => {
+                if let Dispatch::P2(dispatcher) = &*worker.dispatch() {
+                    dispatcher.expire(idle);
+                }
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// The id for the next request.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.id.fetch_add(1, Relaxed)
+    }
+
+    /// How requests get to a guest at this moment.
+    pub(crate) fn dispatch(&self) -> Arc<Dispatch> {
+        self.dispatch.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Sends all later requests to `app`.
+    pub(crate) fn replace(&self, app: &App) {
+        let fresh = Arc::new(Dispatch::new(app, &self.shared));
+        let mut current = self.dispatch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *current = fresh;
+    }
+
+    /// The open connections.
+    pub(crate) fn conns(&self) -> MutexGuard<'_, HashMap<usize, Arc<Conn>>> {
+        self.conns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A counted connection; dropping it gives its place back.
+pub(crate) struct Guard {
+    worker: Arc<Worker>,
+    pub(crate) conn: Arc<Conn>,
+    pub(crate) tls: Option<Arc<Tls>>,
+    ip: Option<IpAddr>,
+}
+
+impl Guard {
+    pub(crate) fn admit(worker: &Arc<Worker>, peer: SocketAddr, tls: Option<&Arc<Tls>>) -> Option<Self> {
+        let shared = &worker.shared;
+        if shared.connections.load(Relaxed) >= shared.limits.connections {
+            return None;
+        }
+        // What connects from this very machine is a proxy or a test, and speaks for many.
+        let ip = Some(peer.ip().to_canonical()).filter(|ip| !ip.is_loopback());
+        if let Some(ip) = ip {
+            let mut per_ip = shared.per_ip();
+            let count = per_ip.entry(ip).or_default();
+            if *count >= shared.limits.connections_per_ip {
+                return None;
+            }
+            *count += 1;
+        }
+        shared.connections.fetch_add(1, Relaxed);
+        worker.open.fetch_add(1, Relaxed);
+        let conn = Conn::new(peer.to_string(), tls.is_some());
+        worker.conns().insert(Arc::as_ptr(&conn) as usize, conn.clone());
+        Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let shared = &self.worker.shared;
+        if let Some(ip) = self.ip {
+            let mut per_ip = shared.per_ip();
+            if let Some(count) = per_ip.get_mut(&ip) {
+                *count -= 1;
+                if *count == 0 {
+                    per_ip.remove(&ip);
+                }
+            }
+        }
+        self.worker.conns().remove(&(Arc::as_ptr(&self.conn) as usize));
+        self.worker.open.fetch_sub(1, Relaxed);
+        if shared.connections.fetch_sub(1, Relaxed) == 1 {
+            shared.empty.notify_one();
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config, log: Log, local: Authority) -> Self {
+        let limits = Arc::new(config.limits.clone());
+        Self {
+            places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
+            local,
+            config,
+            limits,
+            log,
+            queued: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
+            per_ip: Mutex::default(),
+            empty: Notify::new(),
+        }
+    }
+
+    fn per_ip(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.per_ip.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A number to count ids from.
+fn random_id() -> u64 {
+    RandomState::new().hash_one(0) & !0xffff_ffff
+}
