@@ -1,6 +1,6 @@
 //! The request as `wasi:http@0.3` has it, read as far as somebody asks.
 
-use super::transfer::{self, Awaited, Reader};
+use super::transfer::{self, Awaited, Promise, Reader};
 use super::{abi, task};
 use crate::body::{Body, Stream};
 use crate::error::{Error, Result};
@@ -14,6 +14,7 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::future::poll_fn;
 use core::task::{Context, Poll, ready};
 use wasip3::http::types as http;
 
@@ -109,7 +110,8 @@ impl Head {
         // SAFETY: both handles are ours and given away; the result has two handles.
         unsafe { abi::request_body(request.take_handle(), verdict as u32, &mut made) };
         // Whatever there is to say about a request is in its answer.
-        task::at_once(Box::pin(transfer::keep((verdict >> 32) as u32, &transfer::PROMISED_RESULT, [0; 5])));
+        let mut verdict = Box::new(Promise::new((verdict >> 32) as u32, &transfer::PROMISED_RESULT));
+        task::at_once(Box::pin(poll_fn(move |_| verdict.poll([0; 5]))));
         let [stream, end] = made;
         let trailers = Rc::new(Cell::new(None));
         self.trailers = Some(trailers.clone());

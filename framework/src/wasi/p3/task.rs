@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::future::{Future, poll_fn};
+use core::future::Future;
 use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr;
@@ -24,7 +24,8 @@ struct Task {
 struct Link {
     /// The runtime's set of what the task waits for; none yet where it is 0.
     set: Cell<u32>,
-    waiting: Cell<Vec<Rc<Event>>>,
+    /// How much of it there is.
+    waits: Cell<usize>,
     /// Set where the task is to be polled again, whatever the runtime says.
     woken: Cell<bool>,
     /// How many wakers are kept by others: from other tasks they need a bell.
@@ -36,12 +37,48 @@ struct Link {
     left: Cell<Vec<Work>>,
 }
 
-/// What the runtime reports about a stream, a future or a call.
-struct Event {
-    handle: u32,
-    code: Cell<Option<u32>>,
-    /// The task that waits for it.
-    link: Cell<Option<Rc<Link>>>,
+/// What is known of a stream, a future or a call that somebody waits for.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    /// The set that it is in.
+    set: u32,
+    /// What the runtime reported.
+    code: Option<u32>,
+}
+
+/// The slots, by handle: handles are small numbers that are used again.
+struct Slots(Cell<Vec<Slot>>);
+
+// SAFETY: a component has one thread.
+unsafe impl Sync for Slots {}
+
+static SLOTS: Slots = Slots(Cell::new(Vec::new()));
+
+impl Slots {
+    /// Puts another slot in place, and returns the one before.
+    fn replace(&self, handle: u32, slot: Slot) -> Slot {
+        let mut slots = self.0.take();
+        let index = handle as usize;
+        if index >= slots.len() {
+            slots.resize(index + 1, Slot::default());
+        }
+        let before = slots.get_mut(index).map(|known| core::mem::replace(known, slot));
+        self.0.set(slots);
+        before.unwrap_or_default()
+    }
+
+    /// Empties a set.
+    #[cold]
+    fn leave(&self, set: u32) {
+        let mut slots = self.0.take();
+        for (handle, slot) in slots.iter_mut().enumerate() {
+            if slot.set == set {
+                slot.set = 0;
+                abi::join(handle as u32, 0);
+            }
+        }
+        self.0.set(slots);
+    }
 }
 
 /// The task that is being polled.
@@ -111,7 +148,7 @@ fn run(mut task: Box<Task>) -> u32 {
         link.bell.listen(link.set());
     }
     match link.set.get() {
-        0 => super::fail("the handler waits for something that never comes"),
+        0 => super::super::fail("the handler waits for something that never comes"),
         set => WAIT | set << 4,
     }
 }
@@ -124,12 +161,13 @@ impl Task {
         drop(link.left.take());
         CURRENT.0.set(before);
         link.bell.stop();
-        for event in link.waiting.take() {
-            event.link.set(None);
-            abi::join(event.handle, 0);
+        let set = link.set.take();
+        if link.waits.get() > 0 {
+            // Somebody else has what the task waited for.
+            SLOTS.leave(set);
         }
-        if link.set.get() != 0 {
-            abi::set_drop(link.set.take());
+        if set != 0 {
+            abi::set_drop(set);
         }
     }
 }
@@ -154,20 +192,21 @@ pub(super) fn at_once(mut work: Work) {
     }
 }
 
-/// Does what was left for later.
-pub(super) async fn finish() {
+/// Goes on with what was left for later, all of it at the same time.
+pub(super) fn poll_left(cx: &mut Context<'_>) -> Poll<()> {
     let link = current();
     loop {
         let mut left = link.left.take();
-        if left.is_empty() {
-            return;
+        left.retain_mut(|work| work.as_mut().poll(cx).is_pending());
+        // It may have left more in turn.
+        let more = link.left.take();
+        let is_done = more.is_empty();
+        left.extend(more);
+        let is_empty = left.is_empty();
+        link.left.set(left);
+        if is_done {
+            return if is_empty { Poll::Ready(()) } else { Poll::Pending };
         }
-        // All of it at the same time, and what it leaves for later in turn.
-        poll_fn(|cx| {
-            left.retain_mut(|work| work.as_mut().poll(cx).is_pending());
-            if left.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-        })
-        .await;
     }
 }
 
@@ -184,7 +223,7 @@ fn current() -> Rc<Link> {
     CURRENT.0.set(link.clone());
     match link {
         Some(link) => link,
-        None => super::fail("nobody is there to wait"),
+        None => super::super::fail("nobody is there to wait"),
     }
 }
 
@@ -202,13 +241,8 @@ impl Link {
         if self.bell.is(handle) {
             return;
         }
-        let mut waiting = self.waiting.take();
-        if let Some(index) = waiting.iter().position(|event| event.handle == handle) {
-            let event = waiting.swap_remove(index);
-            event.code.set(Some(code));
-            event.link.set(None);
-        }
-        self.waiting.set(waiting);
+        self.waits.update(|count| count.saturating_sub(1));
+        SLOTS.replace(handle, Slot { set: 0, code: Some(code) });
     }
 
     fn waker(self: &Rc<Link>) -> Waker {
@@ -316,57 +350,46 @@ static ROOM: Byte = Byte(Cell::new(0));
 /// Something that the runtime was asked for, and that may take a while. Taken back where it is dropped before.
 pub(super) struct Pending {
     handle: u32,
-    event: Option<Rc<Event>>,
+    started: bool,
     cancel: extern "C" fn(u32) -> u32,
 }
 
 impl Pending {
     pub(super) fn new(handle: u32, cancel: extern "C" fn(u32) -> u32) -> Pending {
-        Pending { handle, event: None, cancel }
-    }
-
-    /// Waits for something that has been started.
-    pub(super) fn started(handle: u32, cancel: extern "C" fn(u32) -> u32) -> Pending {
-        Pending { handle, event: Some(Event::new(handle)), cancel }
+        Pending { handle, started: false, cancel }
     }
 
     pub(super) fn handle(&self) -> u32 {
         self.handle
     }
 
-    pub(super) fn is_started(&self) -> bool {
-        self.event.is_some()
-    }
-
     /// Starts it where it is not under way, and returns what comes of it.
     pub(super) fn poll(&mut self, start: &mut dyn FnMut(u32) -> u32) -> Poll<u32> {
-        match &self.event {
-            None => {
-                let code = start(self.handle);
-                if code != BLOCKED {
-                    return Poll::Ready(code);
-                }
-                self.event = Some(Event::new(self.handle));
+        if !self.started {
+            let code = start(self.handle);
+            if code != BLOCKED {
+                return Poll::Ready(code);
             }
-            Some(event) => {
-                if let Some(code) = event.code.get() {
-                    self.event = None;
-                    return Poll::Ready(code);
-                }
-                event.watch();
-            }
+            self.started = true;
         }
-        Poll::Pending
+        let result = wait(self.handle);
+        self.started = result.is_pending();
+        result
     }
 
     /// Takes it back where it is under way.
     pub(super) fn stop(&mut self) {
-        if let Some(event) = self.event.take()
-            && event.code.get().is_none()
-        {
-            event.forget();
-            abi::join(self.handle, 0);
-            (self.cancel)(self.handle);
+        if self.started {
+            self.started = false;
+            let slot = SLOTS.replace(self.handle, Slot::default());
+            if slot.code.is_none() {
+                let link = current();
+                if slot.set == link.set.get() {
+                    link.waits.update(|count| count.saturating_sub(1));
+                }
+                abi::join(self.handle, 0);
+                (self.cancel)(self.handle);
+            }
         }
     }
 }
@@ -377,37 +400,20 @@ impl Drop for Pending {
     }
 }
 
-impl Event {
-    fn new(handle: u32) -> Rc<Event> {
-        let event = Rc::new(Event { handle, code: Cell::new(None), link: Cell::new(None) });
-        event.watch();
-        event
+/// Returns what was reported, or sees to it that it is reported to the task that asks.
+fn wait(handle: u32) -> Poll<u32> {
+    let link = current();
+    let set = link.set();
+    let slot = SLOTS.replace(handle, Slot { set, code: None });
+    if let Some(code) = slot.code {
+        SLOTS.replace(handle, Slot::default());
+        return Poll::Ready(code);
     }
-
-    /// Sees to it that it is reported to the task that asks.
-    fn watch(self: &Rc<Event>) {
-        let link = current();
-        let known = self.link.take();
-        if known.as_ref().is_some_and(|known| Rc::ptr_eq(known, &link)) {
-            self.link.set(known);
-            return;
-        }
-        self.link.set(known);
-        self.forget();
-        abi::join(self.handle, link.set());
-        let mut waiting = link.waiting.take();
-        waiting.push(self.clone());
-        link.waiting.set(waiting);
-        self.link.set(Some(link));
+    if slot.set != set {
+        link.waits.update(|count| count + 1);
+        abi::join(handle, set);
     }
-
-    fn forget(self: &Rc<Event>) {
-        if let Some(link) = self.link.take() {
-            let mut waiting = link.waiting.take();
-            waiting.retain(|event| !Rc::ptr_eq(event, self));
-            link.waiting.set(waiting);
-        }
-    }
+    Poll::Pending
 }
 
 /// Waits for something without letting others go on: for messages, where nothing can be awaited.

@@ -5,7 +5,6 @@ use super::task::Pending;
 use crate::limits;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::future::poll_fn;
 use core::task::{Poll, ready};
 
 /// The other end is gone.
@@ -50,39 +49,6 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.pending.stop();
         abi::stream_drop_readable(self.pending.handle());
-    }
-}
-
-/// The end of a stream that is written.
-pub(super) struct Writer(u32);
-
-impl Writer {
-    pub(super) fn new(stream: u32) -> Writer {
-        Writer(stream)
-    }
-
-    /// Writes all of it, or returns `None` where nobody reads any more.
-    pub(super) async fn write(&mut self, mut bytes: &[u8]) -> Option<()> {
-        while !bytes.is_empty() {
-            // Dropped before the bytes are, and takes them back.
-            let mut pending = Pending::new(self.0, abi::stream_cancel_write);
-            let code = poll_fn(|_| {
-                // SAFETY: the bytes stay until they are read or taken back.
-                pending.poll(&mut |stream| unsafe { abi::stream_write(stream, bytes.as_ptr(), bytes.len()) })
-            })
-            .await;
-            bytes = bytes.get((code >> 4) as usize..).unwrap_or_default();
-            if code & 15 == DROPPED {
-                return None;
-            }
-        }
-        Some(())
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        abi::stream_drop_writable(self.0);
     }
 }
 
@@ -149,13 +115,33 @@ pub(super) static PROMISED_TRAILERS: Write =
 pub(super) static PROMISED_RESULT: Write =
     Write { write: abi::result_write, cancel: abi::result_cancel_write, drop: abi::result_drop_writable };
 
-/// The end of a future that is written. It has to be, so nothing takes it back but the end of the instance.
-pub(super) async fn keep(future: u32, calls: &'static Write, outcome: Outcome) {
-    let outcome = Box::new(outcome);
-    let mut pending = Pending::new(future, calls.cancel);
-    // SAFETY: the outcome stays where it is until it is read.
-    poll_fn(|_| pending.poll(&mut |future| unsafe { (calls.write)(future, &*outcome) })).await;
-    (calls.drop)(future);
+/// The end of a future that is written. It has to be, so that nothing takes it back but the end of the instance.
+pub(super) struct Promise {
+    pending: Pending,
+    outcome: Outcome,
+    drop: extern "C" fn(u32),
+    write: unsafe extern "C" fn(u32, *const Outcome) -> u32,
+}
+
+impl Promise {
+    pub(super) fn new(future: u32, calls: &Write) -> Promise {
+        let pending = Pending::new(future, calls.cancel);
+        Promise { pending, outcome: [0; 5], drop: calls.drop, write: calls.write }
+    }
+
+    /// Writes the outcome, if there was none before. The promise has to be on the heap, and to stay there, until it is
+    /// done.
+    pub(super) fn poll(&mut self, outcome: Outcome) -> Poll<()> {
+        let kept = &mut self.outcome;
+        // SAFETY: the outcome stays where it is until it is read.
+        let start = &mut |future| unsafe {
+            *kept = outcome;
+            (self.write)(future, kept)
+        };
+        ready!(self.pending.poll(start));
+        (self.drop)(self.pending.handle());
+        Poll::Ready(())
+    }
 }
 
 /// Frees the text of an error that came with an outcome, and returns which error it was.
