@@ -32,6 +32,7 @@ pub(crate) trait Sink {
 }
 
 /// Chunks that come over time. What `futures_core::Stream` is, with the one item type that a body needs.
+#[allow(clippy::len_without_is_empty, reason = "a length that is not known is neither empty nor not")]
 pub trait Stream: 'static {
     /// Returns the next chunk, `None` at the end, or an error, after which nothing comes.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>>;

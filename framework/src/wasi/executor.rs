@@ -1,7 +1,7 @@
 //! Runs futures over `wasi:io/poll`: polls them until each waits for the host, then waits with them.
 
 use crate::handler::BoxFuture;
-use alloc::rc::Rc;
+use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::future::poll_fn;
@@ -10,11 +10,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use wasip2::io::poll::{self, Pollable};
 
-/// What the futures wait for.
+/// What the futures wait for. Those who wait own it: a stream can't be dropped before what waits for it.
 struct Reactor {
-    waiting: Cell<Vec<Rc<Pollable>>>,
+    waiting: Cell<Vec<Weak<Pollable>>>,
     /// What the host said is ready, until its waiter has seen it.
-    ready: Cell<Vec<Rc<Pollable>>>,
+    ready: Cell<Vec<Weak<Pollable>>>,
 }
 
 // SAFETY: a component of WASI 0.2 has one thread.
@@ -42,7 +42,7 @@ pub(super) async fn wait(pollable: Pollable) {
 /// The same for code that is polled itself: registers, and tells whether it is ready.
 pub(super) fn poll_wait(pollable: &Rc<Pollable>) -> Poll<()> {
     let mut ready = REACTOR.ready.take();
-    let seen = ready.iter().position(|known| Rc::ptr_eq(known, pollable));
+    let seen = ready.iter().position(|known| known.as_ptr() == Rc::as_ptr(pollable));
     if let Some(index) = seen {
         ready.swap_remove(index);
     }
@@ -51,7 +51,7 @@ pub(super) fn poll_wait(pollable: &Rc<Pollable>) -> Poll<()> {
         return Poll::Ready(());
     }
     let mut waiting = REACTOR.waiting.take();
-    waiting.push(pollable.clone());
+    waiting.push(Rc::downgrade(pollable));
     REACTOR.waiting.set(waiting);
     PARK.0.set(park);
     Poll::Pending
