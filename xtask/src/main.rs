@@ -11,6 +11,7 @@ const USAGE: &str = "cargo xtask <command>
   build              the components of all apps, in release
   sizes              the sizes of the components beside their budgets (sizes.toml)
   sizes --peers      the sizes of the same hello on other frameworks (some minutes)
+  bench [option…]    the servers under load, side by side, for docs/benchmarks.md (bench --help)
   toolchain-check    installs the wasm target in scratch copies of the toolchain, both ways (3 minutes)
 ";
 
@@ -23,6 +24,11 @@ fn main() -> ExitCode {
         ["build"] => apps::build_all().map(|_| ()),
         ["sizes"] => sizes::print(),
         ["sizes", "--peers"] => peers::print(),
+        // A workspace of its own, so that native servers share no feature with the host.
+        ["bench", rest @ ..] => {
+            let folder = xtask::root().join("tests/bench");
+            run::run(run::cargo().current_dir(folder).args(["run", "--release", "--quiet", "--"]).args(rest))
+        }
         ["toolchain-check"] => trial::check(),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

@@ -1,0 +1,187 @@
+//! What has to be built before anything can be measured. What can't be built is named, and left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The component target.
+const WASM: &str = "wasm32-wasip2";
+
+/// What there is to start.
+#[derive(Default)]
+pub struct Builds {
+    components: BTreeMap<String, PathBuf>,
+    java: Option<String>,
+    /// What is missing, and why.
+    pub skipped: Vec<String>,
+}
+
+/// Returns the folder of the repository.
+#[must_use]
+pub fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).unwrap_or(own).to_owned()
+}
+
+/// Returns the folder for what is built here.
+#[must_use]
+pub fn target() -> PathBuf {
+    root().join("tests/bench/target")
+}
+
+impl Builds {
+    /// Builds everything, or finds what an earlier run has built.
+    ///
+    /// # Errors
+    /// When one of this repository's own parts can't be built.
+    pub fn prepare(builds: bool) -> Result<Self, String> {
+        let mut all = Self::default();
+        if builds {
+            natives()?;
+            own_components()?;
+            for (name, why) in peers() {
+                all.skipped.push(format!("{name}: {why}"));
+            }
+        }
+        let folder = target().join("components");
+        for entry in fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?.flatten() {
+            let path = entry.path();
+            if let Some(name) = path.file_stem() {
+                all.components.insert(name.to_string_lossy().into_owned(), path);
+            }
+        }
+        match java() {
+            Ok(version) => all.java = Some(version),
+            Err(why) => all.skipped.push(format!("JDK HttpServer: {why}")),
+        }
+        Ok(all)
+    }
+
+    /// Returns the file of a component, if it could be built.
+    pub fn component(&self, name: &str) -> Option<PathBuf> {
+        self.components.get(name).cloned()
+    }
+
+    /// Returns the version of the JDK, if there is one.
+    pub fn java(&self) -> Option<&str> {
+        self.java.as_deref()
+    }
+}
+
+/// The hosts and the native servers.
+fn natives() -> Result<(), String> {
+    run(cargo("").args(["build", "--release", "--workspace"]))?;
+    run(cargo("tests/bench").args(["build", "--release", "--package", "native"]))
+}
+
+/// The apps, and hellos on raw bindings.
+fn own_components() -> Result<(), String> {
+    let p3 = ["--no-default-features", "--features", "p3"];
+    for (name, app, flags) in [
+        ("hello-p3", "hello", &p3[..]),
+        ("hello", "hello", &[]),
+        ("hello-no-std", "hello-no-std", &[]),
+        ("bench-p3", "bench", &p3),
+    ] {
+        app_component(name, app, flags, 0)?;
+    }
+    for routes in crate::tables::ROUTES {
+        app_component(&format!("bench-{routes}"), "bench", &[], routes)?;
+    }
+    // The defaults come last, so that what lies in the target folder of the apps is what belongs there.
+    app_component("bench", "bench", &[], 0)?;
+    let raw = ["build", "--profile", "component", "--target", WASM, "--package", "raw", "--package", "raw3"];
+    run(cargo("tests/bench").args(raw))?;
+    let built = target().join(WASM).join("component");
+    keep(&built.join("raw.wasm"), "raw")?;
+    keep(&built.join("raw3.wasm"), "raw-p3")?;
+    // The same with the linker's options of an app made from the template.
+    let small = target().join("small");
+    let flags = app_flags()?;
+    run(cargo("tests/bench").args(raw).arg("--target-dir").arg(&small).env("CARGO_ENCODED_RUSTFLAGS", flags))?;
+    keep(&small.join(WASM).join("component/raw.wasm"), "raw-small")?;
+    keep(&small.join(WASM).join("component/raw3.wasm"), "raw-small-p3")
+}
+
+/// Builds an app as `tabi build` does.
+fn app_component(name: &str, app: &str, flags: &[&str], routes: usize) -> Result<(), String> {
+    let mut command = cargo("");
+    command.args(["xtask", "component", &format!("apps/{app}"), "--release"]).args(flags);
+    if routes > 0 {
+        command.env("TABI_BENCH_ROUTES", routes.to_string());
+    }
+    let file = output(&mut command)?;
+    keep(Path::new(file.trim()), name)
+}
+
+/// The options that the apps are compiled with, as cargo's variable has them.
+fn app_flags() -> Result<String, String> {
+    let file = root().join("apps/.cargo/config.toml");
+    let text = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let list = text.split_once("rustflags = [").and_then(|(_, rest)| rest.split_once(']'));
+    let (list, _) = list.ok_or("apps/.cargo/config.toml has no rustflags")?;
+    Ok(list.split('"').skip(1).step_by(2).collect::<Vec<_>>().join("\x1f"))
+}
+
+/// Builds what other frameworks make; gives the names of those that can't be built, with the reason.
+fn peers() -> Vec<(&'static str, String)> {
+    let peers = root().join("tests/peers/target").join(WASM).join("release");
+    let own = target().join(WASM).join("component");
+    let mut failed = Vec::new();
+    for (name, folder, profile, package, file) in [
+        ("wstd", "tests/peers", "release", "peer-wstd", peers.join("peer-wstd.wasm")),
+        ("wstd-axum", "tests/peers", "release", "peer-wstd-axum", peers.join("peer-wstd-axum.wasm")),
+        ("spin-sdk", "tests/peers", "release", "peer-spin-sdk", peers.join("peer_spin_sdk.wasm")),
+        ("bench-wstd-axum", "tests/bench", "component", "workloads-wstd-axum", own.join("workloads-wstd-axum.wasm")),
+        ("bench-spin-sdk", "tests/bench", "component", "workloads-spin-sdk", own.join("workloads_spin_sdk.wasm")),
+    ] {
+        let build = ["build", "--profile", profile, "--target", WASM, "--package", package];
+        if let Err(why) = run(cargo(folder).args(build)).and_then(|()| keep(&file, name)) {
+            failed.push((name, why));
+        }
+    }
+    failed
+}
+
+/// Compiles the Java server and returns the version of the JDK.
+fn java() -> Result<String, String> {
+    let source = root().join("tests/bench/java/Server.java");
+    run(Command::new("javac").arg("-d").arg(target().join("java")).arg(source))?;
+    let text = Command::new("java").arg("-version").output().map_err(|error| error.to_string())?.stderr;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let version = text.split('"').nth(1).and_then(|version| version.split('.').next());
+    version.map(str::to_owned).ok_or("java does not tell its version".to_owned())
+}
+
+/// Copies a component to where an earlier run is looked for.
+fn keep(file: &Path, name: &str) -> Result<(), String> {
+    let folder = target().join("components");
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    fs::copy(file, folder.join(name).with_extension("wasm"))
+        .map(|_| ())
+        .map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn cargo(folder: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root().join(folder));
+    command
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    output(command.stderr(Stdio::inherit())).map(|_| ())
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
+    eprintln!("$ {shown}");
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("`{shown}` ended with {}", output.status))
+    }
+}

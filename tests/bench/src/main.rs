@@ -1,0 +1,71 @@
+//! Servers under load, side by side: builds them, starts them, and writes the tables of `docs/benchmarks.md`.
+
+mod builds;
+mod histogram;
+mod load;
+mod measure;
+mod options;
+mod page;
+mod process;
+mod reply;
+mod requests;
+mod servers;
+mod tables;
+
+use std::process::ExitCode;
+
+use builds::Builds;
+use options::{Options, USAGE};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match options::parse(&arguments) {
+        Ok(None) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Ok(Some(options)) => run(&options),
+        Err(error) => Err(error),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let unknown = options.tables.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
+    if let Some(name) = unknown {
+        return Err(format!("there is no table {name}, but {}", tables::NAMES.join(", ")));
+    }
+    allow_many_files();
+    let builds = Builds::prepare(options.builds)?;
+    for name in tables::NAMES.into_iter().filter(|name| options.has_table(name)) {
+        let mut skipped = builds.skipped.clone();
+        let table = tables::table(name, &builds, options, &mut skipped);
+        skipped.sort();
+        skipped.dedup();
+        let skipped: String = skipped.iter().map(|line| format!("\nSkipped: {line}\n")).collect();
+        let text = format!("{}\n\n{table}{skipped}", page::machine());
+        println!("## {name}\n\n{text}");
+        if options.writes {
+            page::put(name, &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Raises the limit of open files as far as it goes; the servers inherit it.
+fn allow_many_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls get a valid `rlimit`, and touch nothing else.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The page of the documentation that keeps the tables.
+
+use std::fs;
+use std::process::Command;
+
+use crate::builds::root;
+
+/// Puts a table into the page, in place of the one that is there.
+///
+/// # Errors
+/// When the page has no place for it, or can't be written.
+pub fn put(name: &str, table: &str) -> Result<(), String> {
+    let file = root().join("docs/benchmarks.md");
+    let text = |error: std::io::Error| format!("{}: {error}", file.display());
+    let page = replace(&fs::read_to_string(&file).map_err(text)?, name, table);
+    fs::write(&file, page.ok_or(format!("docs/benchmarks.md has no place for the table {name}"))?).map_err(text)
+}
+
+fn replace(page: &str, name: &str, table: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- table: {name} -->\n"), "<!-- end of table -->");
+    let (before, rest) = page.split_once(&begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some([before, &begin, table, end, after].concat())
+}
+
+/// Returns a line that says where and when numbers were taken.
+pub fn machine() -> String {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let output = |program: &str, argument: &str| {
+        let output = Command::new(program).arg(argument).output();
+        let output = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        output.unwrap_or_default()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let info = read("/proc/cpuinfo");
+    let model =
+        info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("", |(_, name)| name);
+    let (kernel, rustc) = (read("/proc/sys/kernel/osrelease"), output("rustc", "-V"));
+    let (kernel, model, date) = (kernel.trim(), model.trim(), output("date", "+%Y-%m-%d"));
+    format!("{cores} cores, {model}, Linux {kernel}, {rustc}, {date}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(page: &str, expected: Option<&str>) {
+        assert_eq!(replace(page, "a", "new\n").as_deref(), expected);
+    }
+
+    #[test]
+    fn replaces_its_own_table() {
+        let (a, b) = ("<!-- table: a -->\n", "<!-- table: b -->\n");
+        let end = "<!-- end of table -->";
+        let page = |a_has: &str| format!("top\n{b}theirs\n{end}\n{a}{a_has}{end}\nbottom\n");
+        check(&page("old\nold\n"), Some(&page("new\n")));
+        check(&page(""), Some(&page("new\n")));
+        check("", None);
+        check(a, None);
+    }
+}

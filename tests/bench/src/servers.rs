@@ -1,0 +1,185 @@
+//! The servers, and how each is started.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::builds::{Builds, root, target};
+
+/// A server that can be started.
+#[derive(Clone)]
+pub struct Server {
+    /// The program.
+    pub host: String,
+    /// What it serves.
+    pub app: &'static str,
+    /// How instances are used.
+    pub mode: &'static str,
+    /// The row of `wasmtime serve` with the same version of WASI, if that is a comparison to make.
+    pub base: Option<&'static str>,
+    start: Start,
+}
+
+/// How to start it.
+#[derive(Clone)]
+enum Start {
+    Native(&'static str),
+    Tabi(PathBuf, &'static [&'static str]),
+    Wasmtime(PathBuf, &'static [&'static str]),
+    Java(&'static str),
+}
+
+/// The name of the limit.
+pub const HYPER: &str = "hyper, native";
+/// The name of the row that components for 0.2 are compared with.
+pub const WASMTIME: &str = "wasmtime serve, raw, fresh";
+/// The name of the row that components for 0.3 are compared with.
+pub const WASMTIME_P3: &str = "wasmtime serve, raw 0.3, its defaults";
+
+const FRESH: (&str, &[&str]) = ("fresh", &[]);
+const REUSE: (&str, &[&str]) = ("reuse 10000", &["--reuse", "10000"]);
+const SHARED: (&str, &[&str]) = ("its defaults", &[]);
+/// A stack and linker options as in an app made from the template.
+const RAW_SMALL: &str = "raw, small stack";
+
+impl Server {
+    /// The name in tables.
+    pub fn name(&self) -> String {
+        let parts = [self.host.as_str(), self.app, self.mode];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the command that starts it on `port`, with `routes` more routes where that is up to the server.
+    pub fn command(&self, port: u16, routes: usize) -> Command {
+        let release = root().join("target/release");
+        let mut command = match &self.start {
+            Start::Native(name) => {
+                let mut command = Command::new(target().join("release").join(name));
+                command.arg(port.to_string()).env("BENCH_ROUTES", routes.to_string());
+                command
+            }
+            Start::Tabi(component, flags) => {
+                let mut command = Command::new(release.join("tabi"));
+                command.arg("serve").arg(component).args(["--port", &port.to_string()]).args(*flags);
+                // Compiled components of the benchmarks are theirs alone.
+                command.env("XDG_CACHE_HOME", target().join("cache"));
+                command
+            }
+            Start::Wasmtime(component, flags) => {
+                let mut command = Command::new(release.join("wasmtime-serve"));
+                command.args(["serve", "--addr", &format!("127.0.0.1:{port}")]).args(*flags).arg(component);
+                command
+            }
+            Start::Java(executor) => {
+                let mut command = Command::new("java");
+                command.arg("-cp").arg(target().join("java")).args(["Server", &port.to_string(), executor]);
+                command
+            }
+        };
+        // No configuration of the user's is found there.
+        command.current_dir(target());
+        command
+    }
+}
+
+fn native(name: &'static str, app: &'static str) -> Server {
+    Server { host: app.to_owned(), app: "native", mode: "", base: None, start: Start::Native(name) }
+}
+
+/// Returns the servers of the table of hellos.
+pub fn hellos(builds: &Builds) -> Vec<Server> {
+    let mut all = vec![native("native-hyper", "hyper"), native("native-axum", "axum")];
+    all.extend(java(builds));
+    all.extend(wasmtimes(builds));
+    let component = |name| builds.component(name);
+    for (file, app, modes) in [
+        ("raw", "raw", &[FRESH, REUSE][..]),
+        ("raw-small", RAW_SMALL, &[FRESH, REUSE]),
+        ("hello", "tabi", &[FRESH, REUSE]),
+        ("hello-no-std", "tabi no_std", &[FRESH, REUSE]),
+        ("wstd", "wstd", &[FRESH, REUSE]),
+        ("wstd-axum", "wstd-axum", &[FRESH, REUSE]),
+        ("raw-p3", "raw 0.3", &[SHARED]),
+        ("raw-small-p3", "raw 0.3, small stack", &[SHARED]),
+        ("hello-p3", "tabi 0.3", &[SHARED]),
+        ("spin-sdk", "spin-sdk 0.3", &[SHARED]),
+    ] {
+        let base = Some(if modes.contains(&FRESH) { WASMTIME } else { WASMTIME_P3 });
+        let Some(file) = component(file) else { continue };
+        all.extend(modes.iter().map(|(mode, flags)| tabi(&file, app, mode, flags, base)));
+    }
+    all
+}
+
+fn tabi(
+    file: &PathBuf,
+    app: &'static str,
+    mode: &'static str,
+    flags: &'static [&str],
+    base: Option<&'static str>,
+) -> Server {
+    Server { host: "tabi serve".to_owned(), app, mode, base, start: Start::Tabi(file.clone(), flags) }
+}
+
+fn wasmtimes(builds: &Builds) -> Vec<Server> {
+    const REUSE: &[&str] = &["--max-instance-reuse-count", "10000"];
+    let mut all = Vec::new();
+    for (file, app, mode, flags) in [
+        ("raw", "raw", "fresh", &[][..]),
+        ("raw", "raw", "reuse 10000", REUSE),
+        ("hello", "tabi", "fresh", &["-Scli"]),
+        ("wstd-axum", "wstd-axum", "fresh", &["-Scli"]),
+        ("raw-p3", "raw 0.3", "its defaults", &[]),
+        ("hello-p3", "tabi 0.3", "its defaults", &["-Scli"]),
+        ("spin-sdk", "spin-sdk 0.3", "its defaults", &["-Scli"]),
+    ] {
+        let base = Some(if mode == "its defaults" { WASMTIME_P3 } else { WASMTIME });
+        let Some(file) = builds.component(file) else { continue };
+        let start = Start::Wasmtime(file, flags);
+        all.push(Server { host: "wasmtime serve".to_owned(), app, mode, base, start });
+    }
+    all
+}
+
+fn java(builds: &Builds) -> Vec<Server> {
+    let Some(version) = builds.java() else { return Vec::new() };
+    let server = |mode, executor| {
+        let host = format!("JDK {version} HttpServer");
+        Server { host, app: "", mode, base: None, start: Start::Java(executor) }
+    };
+    let mut all = vec![server("default executor", "default"), server("a thread per core", "pool")];
+    // Virtual threads came with JDK 21.
+    if version.parse::<u32>().is_ok_and(|version| version >= 21) {
+        all.push(server("virtual threads", "virtual"));
+    }
+    all
+}
+
+/// Returns the servers of the tables of workloads.
+pub fn workloads(builds: &Builds) -> Vec<Server> {
+    let mut all = vec![native("native-axum", "axum")];
+    for (file, app, modes) in [
+        ("bench", "tabi", &[FRESH, REUSE][..]),
+        ("bench-wstd-axum", "wstd-axum", &[FRESH, REUSE]),
+        ("bench-p3", "tabi 0.3", &[SHARED]),
+        ("bench-spin-sdk", "spin-sdk 0.3", &[SHARED]),
+    ] {
+        let Some(file) = builds.component(file) else { continue };
+        all.extend(modes.iter().map(|(mode, flags)| tabi(&file, app, mode, flags, None)));
+    }
+    all
+}
+
+/// Returns the servers of the sweeps: natively, and each of our modes.
+pub fn sweeps(builds: &Builds) -> Vec<Server> {
+    let all = workloads(builds).into_iter();
+    all.filter(|server| server.app == "native" || server.app.starts_with("tabi")).collect()
+}
+
+/// Returns the servers whose apps have `routes` more routes than they need.
+pub fn with_routes(builds: &Builds, routes: usize) -> Vec<Server> {
+    let mut all = vec![native("native-axum", "axum")];
+    if let Some(file) = builds.component(&format!("bench-{routes}")) {
+        all.extend([FRESH, REUSE].map(|(mode, flags)| tabi(&file, "tabi", mode, flags, None)));
+    }
+    all
+}
