@@ -108,6 +108,7 @@ impl App {
     }
 
     /// Answers a request, through all middleware. The caller knows how to wait for the answer.
+    #[allow(dead_code, reason = "0.3 does not wait")]
     pub(crate) fn respond(
         &'static self,
         request: Request,

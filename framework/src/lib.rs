@@ -52,6 +52,7 @@ mod form;
 mod handler;
 mod headers;
 mod jar;
+mod join;
 #[cfg(feature = "json")]
 mod json;
 #[cfg(feature = "json")]
@@ -82,6 +83,7 @@ mod stream;
 #[cfg(all(feature = "std", not(target_family = "wasm")))]
 pub mod testing;
 mod text;
+pub mod time;
 #[cfg(feature = "serde")]
 mod typed;
 mod vary;
@@ -106,6 +108,7 @@ pub use form::Form;
 pub use handler::{BoxFuture, Handler};
 pub use headers::Headers;
 pub use jar::Jar;
+pub use join::{join, join_all};
 #[cfg(feature = "json")]
 pub use json::{Json, Lines};
 pub use method::Method;

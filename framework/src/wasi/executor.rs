@@ -93,18 +93,17 @@ fn waker() -> ManuallyDrop<Waker> {
 /// Blocks until at least one of what is waited for is ready.
 fn park() {
     let waiting = REACTOR.waiting.take();
-    REACTOR.ready.set(match waiting.as_slice() {
+    let alive: Vec<Rc<Pollable>> = waiting.iter().filter_map(Weak::upgrade).collect();
+    let is_ready = match alive.as_slice() {
         [] => super::fail("the handler waits for something that never comes"),
         [one] => {
             one.block();
-            waiting
+            Vec::from([0])
         }
-        many => {
-            let borrowed: Vec<&Pollable> = many.iter().map(|pollable| &**pollable).collect();
-            let ready = poll::poll(&borrowed);
-            ready.iter().filter_map(|index| many.get(*index as usize)).cloned().collect()
-        }
-    });
+        many => poll::poll(&many.iter().map(|pollable| &**pollable).collect::<Vec<_>>()),
+    };
+    let ready = is_ready.iter().filter_map(|index| alive.get(*index as usize));
+    REACTOR.ready.set(ready.map(Rc::downgrade).collect());
 }
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(|_| RawWaker::new(core::ptr::null(), &VTABLE), wake, wake, |_| {});

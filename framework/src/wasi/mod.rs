@@ -5,6 +5,7 @@
 mod answer;
 #[cfg(all(target_family = "wasm", feature = "p2", feature = "p3"))]
 mod both;
+pub(crate) mod clock;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 mod executor;
 #[cfg(all(feature = "std", not(all(target_family = "wasm", feature = "p2"))))]

@@ -4,12 +4,15 @@
 //! turns, and share the app.
 
 mod abi;
+mod bell;
+pub(super) mod clock;
 mod exchange;
 mod incoming;
 #[cfg(not(feature = "p2"))]
 mod log;
 mod task;
 mod transfer;
+mod wait;
 
 use crate::app::App;
 use crate::router::Router;
@@ -19,6 +22,8 @@ pub(crate) use exchange::streams;
 pub(crate) use incoming::Head;
 #[cfg(not(feature = "p2"))]
 pub(super) use log::print;
+#[cfg(feature = "p2")]
+pub(super) use task::is_running;
 pub use wasip3;
 
 /// The app of an instance: built at its first request, kept for those that follow.

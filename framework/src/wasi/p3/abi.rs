@@ -33,6 +33,7 @@ unsafe extern "C" {
     pub(super) safe fn set_drop(set: u32);
     #[link_name = "[waitable-join]"]
     pub(super) safe fn join(waitable: u32, set: u32);
+    #[cfg(not(feature = "p2"))]
     #[link_name = "[waitable-set-wait]"]
     pub(super) fn set_wait(set: u32, event: *mut [u32; 2]) -> u32;
     #[link_name = "[waitable-set-poll]"]
@@ -118,6 +119,21 @@ unsafe extern "C" {
     pub(super) safe fn response_set_status(response: u32, status: u32) -> u32;
 }
 
+#[link(wasm_import_module = "wasi:clocks/monotonic-clock@0.3.2")]
+unsafe extern "C" {
+    #[link_name = "now"]
+    pub(super) safe fn monotonic_now() -> u64;
+    #[link_name = "[async-lower]wait-for"]
+    pub(super) safe fn wait_for(nanoseconds: u64) -> u32;
+}
+
+#[link(wasm_import_module = "wasi:clocks/system-clock@0.3.2")]
+unsafe extern "C" {
+    #[link_name = "now"]
+    pub(super) fn system_now(instant: *mut [i64; 2]);
+}
+
+#[cfg(not(feature = "p2"))]
 #[link(wasm_import_module = "wasi:cli/stderr@0.3.2")]
 unsafe extern "C" {
     #[link_name = "write-via-stream"]

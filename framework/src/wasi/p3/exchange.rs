@@ -1,6 +1,7 @@
 //! An exchange: from the request to the last byte of the answer.
 
 use super::transfer::{self, Awaited, DROPPED, Promise};
+use super::wait::Pending;
 use super::{abi, incoming, task};
 use crate::app::App;
 use crate::body::Body;
@@ -15,7 +16,6 @@ use core::cell::Cell;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use task::Pending;
 
 /// Starts the task of a request.
 pub(super) fn start(app: &'static App, request: u32) -> u32 {

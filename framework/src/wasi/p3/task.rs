@@ -1,6 +1,9 @@
 //! Tasks: each request is one, and goes on after its answer until the body is written. Many share an instance.
 
-use super::abi::{self, BLOCKED};
+use super::abi;
+use super::bell::Bell;
+use super::wait::SLOTS;
+use super::wait::Slot;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -8,7 +11,6 @@ use core::cell::Cell;
 use core::future::Future;
 use core::mem::ManuallyDrop;
 use core::pin::Pin;
-use core::ptr;
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 
 /// A future on the heap, of which a task has several.
@@ -21,11 +23,11 @@ struct Task {
 
 /// What wakers and what a task waits for know of it.
 #[derive(Default)]
-struct Link {
+pub(super) struct Link {
     /// The runtime's set of what the task waits for; none yet where it is 0.
-    set: Cell<u32>,
+    pub(super) set: Cell<u32>,
     /// How much of it there is.
-    waits: Cell<usize>,
+    pub(super) waits: Cell<usize>,
     /// Set where the task is to be polled again, whatever the runtime says.
     woken: Cell<bool>,
     /// How many wakers are kept by others: from other tasks they need a bell.
@@ -35,50 +37,6 @@ struct Link {
     answered: Cell<bool>,
     /// What is to be done before the task ends.
     left: Cell<Vec<Work>>,
-}
-
-/// What is known of a stream, a future or a call that somebody waits for.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    /// The set that it is in.
-    set: u32,
-    /// What the runtime reported.
-    code: Option<u32>,
-}
-
-/// The slots, by handle: handles are small numbers that are used again.
-struct Slots(Cell<Vec<Slot>>);
-
-// SAFETY: a component has one thread.
-unsafe impl Sync for Slots {}
-
-static SLOTS: Slots = Slots(Cell::new(Vec::new()));
-
-impl Slots {
-    /// Puts another slot in place, and returns the one before.
-    fn replace(&self, handle: u32, slot: Slot) -> Slot {
-        let mut slots = self.0.take();
-        let index = handle as usize;
-        if index >= slots.len() {
-            slots.resize(index + 1, Slot::default());
-        }
-        let before = slots.get_mut(index).map(|known| core::mem::replace(known, slot));
-        self.0.set(slots);
-        before.unwrap_or_default()
-    }
-
-    /// Empties a set.
-    #[cold]
-    fn leave(&self, set: u32) {
-        let mut slots = self.0.take();
-        for (handle, slot) in slots.iter_mut().enumerate() {
-            if slot.set == set {
-                slot.set = 0;
-                abi::join(handle as u32, 0);
-            }
-        }
-        self.0.set(slots);
-    }
 }
 
 /// The task that is being polled.
@@ -211,14 +169,15 @@ pub(super) fn poll_left(cx: &mut Context<'_>) -> Poll<()> {
 }
 
 /// Tells whether a task is being polled.
-pub(super) fn running() -> bool {
+#[cfg(feature = "p2")]
+pub(in crate::wasi) fn is_running() -> bool {
     let link = CURRENT.0.take();
     let running = link.is_some();
     CURRENT.0.set(link);
     running
 }
 
-fn current() -> Rc<Link> {
+pub(super) fn current() -> Rc<Link> {
     let link = CURRENT.0.take();
     CURRENT.0.set(link.clone());
     match link {
@@ -229,7 +188,7 @@ fn current() -> Rc<Link> {
 
 impl Link {
     /// Returns the set, which is made when first needed.
-    fn set(&self) -> u32 {
+    pub(super) fn set(&self) -> u32 {
         if self.set.get() == 0 {
             self.set.set(abi::set_new());
         }
@@ -284,150 +243,4 @@ fn release(data: *const ()) {
         (*link).wakers.update(|count| count - 1);
         Rc::decrement_strong_count(link);
     }
-}
-
-/// How one task wakes another, which sleeps in the runtime: a stream with a reader in one and a writer in the other.
-#[derive(Default)]
-struct Bell {
-    /// The reader in the lower half, as the runtime returns both; none yet where it is 0.
-    ends: Cell<u64>,
-    listening: Cell<bool>,
-}
-
-impl Bell {
-    fn listen(&self, set: u32) {
-        if self.listening.replace(true) {
-            return;
-        }
-        if self.ends.get() == 0 {
-            self.ends.set(abi::stream_new());
-        }
-        let reader = self.ends.get() as u32;
-        let room: *mut u8 = ROOM.0.as_ptr();
-        // SAFETY: there is room for a byte for as long as the component lives.
-        unsafe { abi::stream_read(reader, room, 1) };
-        abi::join(reader, set);
-    }
-
-    fn ring(&self) {
-        if self.listening.get() {
-            // SAFETY: the byte is read at once, as somebody is listening.
-            unsafe { abi::stream_write((self.ends.get() >> 32) as u32, ROOM.0.as_ptr(), 1) };
-        }
-    }
-
-    /// Tells whether this is the bell that has rung.
-    fn is(&self, handle: u32) -> bool {
-        let rung = self.listening.get() && self.ends.get() as u32 == handle;
-        if rung {
-            self.listening.set(false);
-        }
-        rung
-    }
-
-    fn stop(&self) {
-        let ends = self.ends.take();
-        if ends == 0 {
-            return;
-        }
-        let reader = ends as u32;
-        if self.listening.replace(false) {
-            abi::join(reader, 0);
-            abi::stream_cancel_read(reader);
-        }
-        abi::stream_drop_readable(reader);
-        abi::stream_drop_writable((ends >> 32) as u32);
-    }
-}
-
-struct Byte(Cell<u8>);
-
-// SAFETY: a component has one thread.
-unsafe impl Sync for Byte {}
-
-static ROOM: Byte = Byte(Cell::new(0));
-
-/// Something that the runtime was asked for, and that may take a while. Taken back where it is dropped before.
-pub(super) struct Pending {
-    handle: u32,
-    started: bool,
-    cancel: extern "C" fn(u32) -> u32,
-}
-
-impl Pending {
-    pub(super) fn new(handle: u32, cancel: extern "C" fn(u32) -> u32) -> Pending {
-        Pending { handle, started: false, cancel }
-    }
-
-    pub(super) fn handle(&self) -> u32 {
-        self.handle
-    }
-
-    /// Starts it where it is not under way, and returns what comes of it.
-    pub(super) fn poll(&mut self, start: &mut dyn FnMut(u32) -> u32) -> Poll<u32> {
-        if !self.started {
-            let code = start(self.handle);
-            if code != BLOCKED {
-                return Poll::Ready(code);
-            }
-            self.started = true;
-        }
-        let result = wait(self.handle);
-        self.started = result.is_pending();
-        result
-    }
-
-    /// Takes it back where it is under way.
-    pub(super) fn stop(&mut self) {
-        if self.started {
-            self.started = false;
-            let slot = SLOTS.replace(self.handle, Slot::default());
-            if slot.code.is_none() {
-                let link = current();
-                if slot.set == link.set.get() {
-                    link.waits.update(|count| count.saturating_sub(1));
-                }
-                abi::join(self.handle, 0);
-                (self.cancel)(self.handle);
-            }
-        }
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
-/// Returns what was reported, or sees to it that it is reported to the task that asks.
-fn wait(handle: u32) -> Poll<u32> {
-    let link = current();
-    let set = link.set();
-    let slot = SLOTS.replace(handle, Slot { set, code: None });
-    if let Some(code) = slot.code {
-        SLOTS.replace(handle, Slot::default());
-        return Poll::Ready(code);
-    }
-    if slot.set != set {
-        link.waits.update(|count| count + 1);
-        abi::join(handle, set);
-    }
-    Poll::Pending
-}
-
-/// Waits for something without letting others go on: for messages, where nothing can be awaited.
-pub(super) fn block(handle: u32, code: u32) -> u32 {
-    if code != BLOCKED {
-        return code;
-    }
-    let set = abi::set_new();
-    abi::join(handle, set);
-    let mut event = [0; 2];
-    // SAFETY: an event has two numbers.
-    unsafe { abi::set_wait(set, ptr::from_mut(&mut event)) };
-    abi::join(handle, 0);
-    abi::set_drop(set);
-    let [_, code] = event;
-    code
 }

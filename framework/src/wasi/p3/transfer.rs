@@ -1,7 +1,7 @@
 //! Streams of bytes, and the futures that go with them: both ends, as a request needs them.
 
 use super::abi::{self, Outcome};
-use super::task::Pending;
+use super::wait::Pending;
 use crate::limits;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
