@@ -1,11 +1,12 @@
 //! `Middleware`: what stands around handlers, and `Next`, the way on.
 
-use crate::app::{App, Endpoint};
+use crate::app::{App, Endpoint, Route};
 use crate::handler::{BoxFuture, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Response};
 use crate::wasi::Answer;
 use alloc::boxed::Box;
+use core::cmp::Ordering;
 use core::future::Future;
 
 /// Wraps the handlers of a router. Every `async fn(Request, Next) -> impl IntoResponse` is one; types of yours can
@@ -89,10 +90,23 @@ impl App {
         let leaf = match &endpoint {
             Endpoint::Route(route) => route.scope,
             Endpoint::BadPath => 0,
-            _ => self.nearest(request.path()),
+            Endpoint::NotFound => self.nearest(request.path()),
+            Endpoint::WrongMethod(_) | Endpoint::Options(_) => self.owner(request.path()),
         };
         request.set_scope(leaf);
         Next { app: self, endpoint, leaf, scope: 0, layer: 0 }.run(request)
+    }
+
+    /// Returns the router of the most specific pattern that the path matches, whatever the method.
+    fn owner(&self, path: &str) -> usize {
+        let mut best: Option<&Route> = None;
+        for route in &self.routes {
+            let is_better = best.is_none_or(|known| route.pattern.compare(&known.pattern) == Ordering::Less);
+            if is_better && route.pattern.matches(path) {
+                best = Some(route);
+            }
+        }
+        best.map_or(0, |route| route.scope)
     }
 
     /// Returns the innermost router whose prefix the path begins with.

@@ -115,10 +115,12 @@ impl<M: Memory> Heap<M> {
         if size <= room {
             return at;
         }
-        let (_, length) = class(size + (at.addr() - start));
-        if end == self.top.get() && self.reach(length) && end == self.top.get() {
-            // The last block grows where it is. There is room for it even after its end, which is no waste: a block
-            // that grows once grows again.
+        let (class, length) = class(size + (at.addr() - start));
+        // A block that waits goes first: if the last one always grew, each that grew and was freed would stay behind,
+        // and the next one grow after it.
+        let waits = self.free.get(class).is_some_and(|list| list.get() != 0);
+        if !waits && end == self.top.get() && self.reach(length) && end == self.top.get() {
+            // The last block grows where it is.
             self.top.set(start + length);
             // SAFETY: as above.
             unsafe { (*header(at)).end = start + length };

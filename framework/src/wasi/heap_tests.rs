@@ -157,3 +157,24 @@ fn too_much_is_refused() {
     assert!(unsafe { heap.resize(block, 1, isize::MAX as usize) }.is_null());
     assert!(!heap.allocate(10, 1).is_null());
 }
+
+#[test]
+fn blocks_that_grow_again_and_again_need_no_more() {
+    let heap: Heap<System> = Heap::new();
+    let mut seen = Vec::new();
+    for _ in 0..1000 {
+        // As a list that is filled, and dropped, for each of many requests.
+        let mut at = heap.allocate(16, 1);
+        for size in [32, 64, 128, 256, 512, 1024, 2048, 4096] {
+            at = unsafe { heap.resize(at, 1, size) };
+        }
+        unsafe { heap.free(at.expose_provenance()) };
+        seen.push(heap.top.get());
+    }
+    assert_eq!(
+        seen.first().map(|first| first + 16 * 1024 > seen[999]),
+        Some(true),
+        "{} bytes more",
+        seen[999] - seen[0]
+    );
+}
