@@ -181,7 +181,7 @@ fn rank(weight: u16, specific: usize, index: usize) -> Rank {
 }
 
 /// Sorts what is liked, and leaves out the rest. Not with `sort`, which is larger than all of this file.
-fn in_order<'o>(mut ranked: Vec<(Rank, &'o str)>) -> Vec<&'o str> {
+fn in_order(mut ranked: Vec<(Rank, &str)>) -> Vec<&str> {
     let mut ordered = Vec::new();
     loop {
         let mut best = &mut (0, "");
@@ -243,8 +243,8 @@ fn media(item: &Item<'_>, offer: &str) -> Option<usize> {
     };
     let mut count = 0;
     for (name, value) in item.own_parameters() {
-        let of_offer = Parameters(rest).find(|(known, _)| known.eq_ignore_ascii_case(name));
-        if !value.eq_ignore_ascii_case(&of_offer.map(|(_, value)| value).unwrap_or_default()) {
+        let (_, of_offer) = Parameters(rest).find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        if !value.eq_ignore_ascii_case(&of_offer) {
             return None;
         }
         count += 1;

@@ -1,7 +1,8 @@
 //! What the fuzz targets call: parsers without a request around them. No part of the API, and free to change.
 
 use crate::multipart::parser::{Event, Fault, Parser};
-use crate::{cookie, error::Error, limits, multipart};
+use crate::pattern::Pattern;
+use crate::{cookie, error::Error, limits, multipart, percent};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -54,6 +55,30 @@ pub fn boundary(content_type: &[u8]) -> Result<Vec<u8>, u16> {
 /// Returns the cookies of one `Cookie` field.
 pub fn cookies(field: &[u8]) -> Vec<(&str, &str)> {
     cookie::pairs(core::iter::once(field)).collect()
+}
+
+/// Says what is wrong with the pattern of a route, if anything is.
+pub fn pattern_fault(pattern: &str) -> Option<&'static str> {
+    Pattern::new(String::from(pattern).into()).fault()
+}
+
+/// Returns a segment of a path with everything escaped that needs it.
+pub fn segment(text: &str) -> String {
+    let mut out = String::new();
+    percent::push_segment(&mut out, text.as_bytes());
+    out
+}
+
+/// Reads JSON, or returns the status that it is refused with.
+#[cfg(feature = "json")]
+pub fn json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, u16> {
+    crate::json::read(bytes).map_err(|error| error.status().code())
+}
+
+/// Writes JSON.
+#[cfg(feature = "json")]
+pub fn to_json<T: serde::Serialize>(value: &T) -> Result<String, u16> {
+    crate::json_write::write(value).map_err(|fault| Error::from(fault).status().code())
 }
 
 fn status(fault: Fault) -> u16 {

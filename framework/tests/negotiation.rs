@@ -139,6 +139,7 @@ fn parameters_of_media_types() {
     check("text/html;level=1", &offers[2..3]);
     check("TEXT/HTML;CHARSET=\"UTF-8\"", &offers[1..2]);
     check("text/html;level=1;q=0, text/*", &offers[..2]);
+    check("text/html;level=\"\";q=0, text/html", &offers[..3]);
     check("text/html;q=0.5, text/html;level=1", &[offers[2], offers[0], offers[1]]);
     check("application/signed-exchange;v=b3;q=0.9, application/json;q=0.1", &offers[3..]);
 }
