@@ -66,6 +66,14 @@ impl Error {
         error
     }
 
+    /// Adds a reason that only the log sees.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn because(mut self, reason: String) -> Error {
+        self.0.source = Some(Source::Reason(Reason(reason.into())));
+        self
+    }
+
     /// Adds the cause, for the log.
     #[cold]
     #[inline(never)]

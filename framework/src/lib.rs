@@ -35,6 +35,7 @@ mod app;
 mod assets;
 mod body;
 mod choice;
+pub mod client;
 mod conditional;
 mod cookie;
 mod cors;

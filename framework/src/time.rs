@@ -6,7 +6,7 @@ use crate::date::Date;
 use crate::wasi::clock::{self, Timer};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
-use core::task::{Context, Poll};
+use core::task::Poll;
 use core::time::Duration;
 
 /// Waits so long. Other requests of the instance go on meanwhile, as does whatever is awaited at the same time.
@@ -125,7 +125,7 @@ impl Deadline {
     }
 
     /// Is ready where the time is over.
-    pub(crate) fn poll(&mut self, _: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self) -> Poll<()> {
         self.0.poll()
     }
 }

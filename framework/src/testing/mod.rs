@@ -19,7 +19,23 @@ use core::task::{Context, Poll, Waker};
 use std::task::Wake;
 use std::thread::{self, Thread};
 
-/// Runs a future to its end on this thread.
+/// Has a router stand for another server: it answers what apps on this thread send there with
+/// [`client`](crate::client). The origin is scheme, host and port, such as `https://api.example`.
+///
+/// # Panics
+/// Where it is no origin.
+#[track_caller]
+pub fn upstream(origin: &str, router: crate::Router) {
+    match crate::client::Url::parse(origin) {
+        Ok(url) if url.target == "/" => {
+            let origin = crate::text::concat([url.scheme(), "://", &url.authority]);
+            crate::wasi::outbound::native::stand_for(&origin, router.into_app().leak());
+        }
+        _ => crate::wasi::fail("`testing::upstream` wants an origin such as `https://api.example`"),
+    }
+}
+
+/// Runs a future to its end on this thread. Nobody really waits: the clock jumps.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut cx = Context::from_waker(&waker);

@@ -29,6 +29,7 @@ mod memory;
 mod message;
 #[cfg(not(all(target_family = "wasm", any(feature = "p2", feature = "p3"))))]
 mod native;
+pub(crate) mod outbound;
 #[cfg(all(target_family = "wasm", feature = "p2"))]
 pub mod p2;
 #[cfg(all(target_family = "wasm", feature = "p3"))]

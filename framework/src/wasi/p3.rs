@@ -10,6 +10,7 @@ mod exchange;
 mod incoming;
 #[cfg(not(feature = "p2"))]
 mod log;
+pub(super) mod outbound;
 mod task;
 mod transfer;
 mod wait;

@@ -113,10 +113,28 @@ unsafe extern "C" {
     pub(super) fn request_body(request: u32, result: u32, body: *mut [u32; 2]);
     #[link_name = "[static]fields.from-list"]
     pub(super) fn fields_from_list(list: *const Field, length: usize, result: *mut [u32; 5]);
+    #[link_name = "[static]request.new"]
+    pub(super) fn request_new(
+        fields: u32,
+        has_body: u32,
+        body: u32,
+        trailers: u32,
+        has_options: u32,
+        options: u32,
+        request: *mut [u32; 2],
+    );
+    #[link_name = "[static]response.consume-body"]
+    pub(super) fn response_body(response: u32, result: u32, body: *mut [u32; 2]);
     #[link_name = "[static]response.new"]
     pub(super) fn response_new(fields: u32, has_body: u32, body: u32, trailers: u32, response: *mut [u32; 2]);
     #[link_name = "[method]response.set-status-code"]
     pub(super) safe fn response_set_status(response: u32, status: u32) -> u32;
+}
+
+#[link(wasm_import_module = "wasi:http/client@0.3.2")]
+unsafe extern "C" {
+    #[link_name = "[async-lower]send"]
+    pub(super) fn client_send(request: u32, result: *mut Outcome) -> u32;
 }
 
 #[link(wasm_import_module = "wasi:clocks/monotonic-clock@0.3.2")]

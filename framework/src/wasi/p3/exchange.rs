@@ -70,7 +70,7 @@ enum Sending {
 const WHOLE: abi::Outcome = [0; 5];
 
 /// An error without more to it, `internal-error`: the runtime breaks the response off, and it never looks complete.
-const BROKEN: abi::Outcome = [1, 38, 0, 0, 0];
+pub(super) const BROKEN: abi::Outcome = [1, 38, 0, 0, 0];
 
 impl Exchange {
     /// Gives an answer to the runtime, which takes the body while it is written.
@@ -116,7 +116,7 @@ pub(crate) fn streams() {
 }
 
 /// Sends a stream, and returns what stands where its trailer fields do.
-async fn send(mut body: Body, mut out: Writer, mut sent: Awaited) -> abi::Outcome {
+pub(super) async fn send(mut body: Body, mut out: Writer, mut sent: Awaited) -> abi::Outcome {
     // Nobody writes while the code waits for something else: that the client is gone is known from the outcome.
     let mut next = |cx: &mut Context<'_>| match body.poll_chunk(cx) {
         Poll::Pending if sent.poll().is_ready() => Poll::Ready(None),
@@ -158,7 +158,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    fn new(stream: u32) -> Writer {
+    pub(super) fn new(stream: u32) -> Writer {
         Writer { pending: Pending::new(stream, abi::stream_cancel_write), written: 0 }
     }
 

@@ -109,20 +109,35 @@ impl Head {
         let mut made = [0; 2];
         // SAFETY: both handles are ours and given away; the result has two handles.
         unsafe { abi::request_body(request.take_handle(), verdict as u32, &mut made) };
-        // Whatever there is to say about a request is in its answer.
-        let mut verdict = Box::new(Promise::new((verdict >> 32) as u32, &transfer::PROMISED_RESULT));
-        task::at_once(Box::pin(poll_fn(move |_| verdict.poll([0; 5]))));
-        let [stream, end] = made;
+        be_content(verdict);
         let trailers = Rc::new(Cell::new(None));
         self.trailers = Some(trailers.clone());
-        let end = Awaited::new(end, &transfer::TRAILERS);
-        Body::from_stream(Incoming { stream: Some(Reader::new(stream)), end: Some(end), trailers })
+        body(made, Some(trailers), |_| Error::new(Status::BAD_REQUEST, "the body broke off"))
     }
 
     /// Returns the trailer fields, once the body is at its end.
     pub(crate) async fn trailers(&mut self) -> Result<Option<Headers>> {
         Ok(self.trailers.as_ref().and_then(|left| left.take()))
     }
+}
+
+/// Tells the runtime, which waits for a verdict on a body, that there is nothing to say: what is wrong with it is for
+/// the answer to tell.
+pub(super) fn be_content(ends: u64) {
+    let mut verdict = Box::new(Promise::new((ends >> 32) as u32, &transfer::PROMISED_RESULT));
+    task::at_once(Box::pin(poll_fn(move |_| verdict.poll([0; 5]))));
+}
+
+/// Returns a body, given its stream and what comes after it, with where to leave its trailer fields, and what it means
+/// that it breaks off.
+pub(super) fn body(
+    [stream, end]: [u32; 2],
+    trailers: Option<Rc<Cell<Option<Headers>>>>,
+    broken: fn(u32) -> Error,
+) -> Body {
+    let end = Some(Awaited::new(end, &transfer::TRAILERS));
+    let trailers = trailers.unwrap_or_default();
+    Body::from_stream(Incoming { stream: Some(Reader::new(stream)), end, trailers, broken })
 }
 
 fn scheme(request: &http::Request) -> Option<String> {
@@ -138,6 +153,7 @@ struct Incoming {
     stream: Option<Reader>,
     end: Option<Awaited>,
     trailers: Rc<Cell<Option<Headers>>>,
+    broken: fn(u32) -> Error,
 }
 
 impl Stream for Incoming {
@@ -153,8 +169,7 @@ impl Stream for Incoming {
         let outcome = *ready!(end.poll());
         self.end = None;
         if outcome[0] & 255 != 0 {
-            transfer::settle(&outcome);
-            return Poll::Ready(Some(Err(Error::new(Status::BAD_REQUEST, "the body broke off"))));
+            return Poll::Ready(Some(Err((self.broken)(transfer::settle(&outcome)))));
         }
         if outcome[1] & 255 != 0 {
             // SAFETY: the handle is ours.
