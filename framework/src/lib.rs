@@ -31,6 +31,7 @@ extern crate alloc;
 extern crate std;
 
 mod accept;
+mod after;
 mod app;
 mod assets;
 mod body;
@@ -92,6 +93,7 @@ mod vary;
 mod wasi;
 
 pub use accept::Accept;
+pub use after::wait_until;
 pub use assets::{AssetFile, Assets, File};
 pub use body::{Body, Stream};
 pub use choice::Choice;

@@ -2,6 +2,7 @@
 
 use crate::body::{Body, Stream};
 use crate::error::{Error, Result};
+use crate::headers::Headers;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -13,8 +14,13 @@ use core::task::{Context, Poll};
 /// Where the code behind [`Body::stream`] sends its chunks.
 pub struct Sender(Rc<Slot>);
 
-/// Room for one chunk: what is sent waits here until the reader takes it.
-type Slot = Cell<Option<Vec<u8>>>;
+/// What is between the code and the reader.
+#[derive(Default)]
+struct Slot {
+    /// Room for one chunk: what is sent waits here until the reader takes it.
+    chunk: Cell<Option<Vec<u8>>>,
+    trailers: Cell<Option<Headers>>,
+}
 
 struct Writer {
     code: Option<Pin<Box<dyn Future<Output = Result<()>>>>>,
@@ -48,7 +54,7 @@ impl Body {
         C: FnOnce(Sender) -> F,
         F: Future<Output = Result<()>> + 'static,
     {
-        let slot = Rc::new(Slot::new(None));
+        let slot = Rc::<Slot>::default();
         let code = Some(Box::pin(code(Sender(slot.clone()))) as Pin<Box<dyn Future<Output = Result<()>>>>);
         Body::from_stream(Writer { code, error: None, slot })
     }
@@ -61,15 +67,37 @@ impl Sender {
         poll_fn(|_| self.poll_send(&mut chunk)).await
     }
 
+    /// Ends the body with trailer fields, which follow its content. Clients read them where they have asked for them
+    /// with `TE: trailers` (RFC 9110, section 6.5), and may drop them, so nothing should depend on them.
+    ///
+    /// ```
+    /// use tabi::{Body, Headers, Request, Response};
+    ///
+    /// async fn summed(_: Request) -> Response {
+    ///     Response::new(Body::stream(async |mut out| {
+    ///         out.send("content").await;
+    ///         let mut trailers = Headers::new();
+    ///         trailers.insert("x-sum", "7")?;
+    ///         out.finish(trailers);
+    ///         Ok(())
+    ///     }))
+    /// }
+    /// # let page = tabi::testing::Client::new(tabi::Router::new().get("/", summed)).get("/").send();
+    /// # assert_eq!(page.trailers().and_then(|trailers| trailers.get("x-sum")), Some("7"));
+    /// ```
+    pub fn finish(self, trailers: Headers) {
+        self.0.trailers.set(Some(trailers));
+    }
+
     fn poll_send(&mut self, chunk: &mut Option<Vec<u8>>) -> Poll<()> {
         // No waker is kept: this code is polled by the reader, each time that it wants a chunk.
-        match self.0.take() {
+        match self.0.chunk.take() {
             None => {
-                self.0.set(chunk.take());
+                self.0.chunk.set(chunk.take());
                 Poll::Ready(())
             }
             waiting => {
-                self.0.set(waiting);
+                self.0.chunk.set(waiting);
                 Poll::Pending
             }
         }
@@ -78,7 +106,7 @@ impl Sender {
 
 impl Stream for Writer {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
-        if let Some(chunk) = self.slot.take() {
+        if let Some(chunk) = self.slot.chunk.take() {
             return Poll::Ready(Some(Ok(chunk)));
         }
         if let Some(code) = &mut self.code
@@ -88,10 +116,14 @@ impl Stream for Writer {
             self.error = end.err();
         }
         // What was sent before an error comes before it.
-        match self.slot.take() {
+        match self.slot.chunk.take() {
             Some(chunk) => Poll::Ready(Some(Ok(chunk))),
             None if self.code.is_none() => Poll::Ready(self.error.take().map(Err)),
             None => Poll::Pending,
         }
+    }
+
+    fn poll_trailers(&mut self, _: &mut Context<'_>) -> Poll<Result<Option<Headers>>> {
+        Poll::Ready(Ok(self.slot.trailers.take()))
     }
 }

@@ -190,6 +190,7 @@ impl Call {
         }
         let request = Request::new(self.method, self.target, self.head);
         let reply = Reply::read(self.app.respond(request, block_on));
+        crate::wasi::after::finish();
         for field in reply.headers().get_all_bytes("set-cookie") {
             self.cookies.borrow_mut().keep(&url, field);
         }

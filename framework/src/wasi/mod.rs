@@ -2,6 +2,7 @@
 //!
 //! Nothing in it decides anything about HTTP; nothing outside of it names a binding.
 
+pub(crate) mod after;
 mod answer;
 #[cfg(all(target_family = "wasm", feature = "p2", feature = "p3"))]
 mod both;

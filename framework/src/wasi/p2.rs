@@ -43,6 +43,7 @@ impl Instance {
         };
         self.0.set(Some(app));
         exchange(app, request, out);
+        super::after::finish();
     }
 }
 

@@ -25,6 +25,13 @@ pub(crate) use incoming::Head;
 pub(super) use log::print;
 #[cfg(feature = "p2")]
 pub(super) use task::is_running;
+pub(super) use task::later;
+
+/// Tells whether a request of this version is being worked on: there are no others.
+#[cfg(not(feature = "p2"))]
+pub(super) const fn is_running() -> bool {
+    true
+}
 pub use wasip3;
 
 /// The app of an instance: built at its first request, kept for those that follow.

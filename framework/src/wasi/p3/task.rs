@@ -2,19 +2,14 @@
 
 use super::abi;
 use super::bell::Bell;
-use super::wait::SLOTS;
-use super::wait::Slot;
+use super::wait::{SLOTS, Slot};
+use crate::wasi::after::Work;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::future::Future;
 use core::mem::ManuallyDrop;
-use core::pin::Pin;
 use core::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
-
-/// A future on the heap, of which a task has several.
-pub(super) type Work = Pin<Box<dyn Future<Output = ()>>>;
 
 struct Task {
     work: Work,
@@ -136,7 +131,7 @@ pub(super) fn answered() {
 }
 
 /// Has something done before the task ends.
-pub(super) fn later(work: Work) {
+pub(in crate::wasi) fn later(work: Work) {
     let link = current();
     let mut left = link.left.take();
     left.push(work);
