@@ -48,9 +48,9 @@ pub enum AccessLog {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PagemapScan {
     /// Everything that may have been written is cleared.
-    #[default]
     Off,
-    /// The kernel is asked where it can tell.
+    /// The kernel is asked where it can tell, for components with large memories.
+    #[default]
     Auto,
 }
 
@@ -166,7 +166,7 @@ impl Default for Reuse {
             requests_p3: 4096,
             concurrent_p3: 64,
             keep_resident: 2 * MIB,
-            pagemap_scan: PagemapScan::Off,
+            pagemap_scan: PagemapScan::Auto,
             idle: Duration::from_secs(10),
         }
     }

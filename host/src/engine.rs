@@ -50,7 +50,7 @@ impl App {
             // A second pool would take as much address space as the first.
             Some(old) if old.world() == outline.world => old.engine.clone(),
             _ => {
-                let engine = engine(outline.world, config, log)?;
+                let engine = engine(&outline, config, log)?;
                 clock::drive(&engine);
                 engine
             }
@@ -124,9 +124,9 @@ fn linker(engine: &Engine, world: World) -> wasmtime::Result<Linker<State>> {
     Ok(linker)
 }
 
-fn engine(world: World, config: &Config, log: &Log) -> Result<Engine, StartError> {
-    let mut settings = settings(world);
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(config)));
+fn engine(outline: &Outline, config: &Config, log: &Log) -> Result<Engine, StartError> {
+    let mut settings = settings(outline.world);
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(config, outline.memory)));
     let pooled = Engine::new(&settings);
     pooled
         .or_else(|error| {
@@ -153,7 +153,12 @@ fn settings(world: World) -> wasmtime::Config {
     settings
 }
 
-fn pool(config: &Config) -> PoolingAllocationConfig {
+/// From this size on, asking the kernel which pages were written is cheaper than clearing them all:
+/// measured with the usual 1 MiB stack, 50 instead of 80 microseconds a request, and with a tenth of
+/// it about the same as without.
+const WORTH_A_SCAN: u64 = 512 * 1024;
+
+fn pool(config: &Config, memory: u64) -> PoolingAllocationConfig {
     let limits = &config.limits;
     let instances = u32::try_from(limits.requests).unwrap_or(u32::MAX).max(1);
     // A composed component takes several core instances and memories for each request.
@@ -174,7 +179,7 @@ fn pool(config: &Config) -> PoolingAllocationConfig {
         .linear_memory_keep_resident(config.reuse.keep_resident)
         .table_keep_resident(64 * 1024)
         .async_stack_keep_resident(64 * 1024);
-    if config.reuse.pagemap_scan == PagemapScan::Auto {
+    if config.reuse.pagemap_scan == PagemapScan::Auto && memory >= WORTH_A_SCAN {
         pool.pagemap_scan(Enabled::Auto);
     }
     pool

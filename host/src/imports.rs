@@ -51,7 +51,7 @@ mod tests {
 
     #[track_caller]
     fn check(import: &str, wanted: &str) {
-        let outline = Outline { world: World::P2, imports: vec![import.to_owned()] };
+        let outline = Outline { world: World::P2, imports: vec![import.to_owned()], memory: 0 };
         let text = explain(Path::new("app.wasm"), &outline, "reason");
         assert!(text.contains(wanted), "{text}");
         assert!(!text.contains('\n'), "{text}");

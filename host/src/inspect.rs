@@ -20,6 +20,8 @@ pub struct Outline {
     pub world: World,
     /// The full names of its imports.
     pub imports: Vec<String>,
+    /// Bytes of memory that an instance has from the start.
+    pub memory: u64,
 }
 
 impl Outline {
@@ -37,7 +39,7 @@ impl Outline {
                 "{name} is not a WebAssembly component: it does not start with \\0asm"
             )));
         }
-        let (exports, imports) = names(bytes).map_err(|fault| match fault {
+        let (exports, imports, memory) = names(bytes).map_err(|fault| match fault {
             Fault::CoreModule => StartError::new(format!(
                 "{name} is a core module, not a component: build it with --target wasm32-wasip2, \
                  or turn it into a component with `wasm-tools component new`"
@@ -52,7 +54,7 @@ impl Outline {
         } else {
             return Err(no_handler(path, &exports));
         };
-        Ok(Self { world, imports })
+        Ok(Self { world, imports, memory })
     }
 }
 
@@ -61,10 +63,10 @@ enum Fault {
     Broken(String),
 }
 
-/// The names that the outermost component exports and imports.
-fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Fault> {
+/// The names that the outermost component exports and imports, and the memory of all its modules.
+fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>, u64), Fault> {
     let broken = |error: wasmparser::BinaryReaderError| Fault::Broken(error.to_string());
-    let (mut exports, mut imports, mut depth) = (Vec::new(), Vec::new(), 0u32);
+    let (mut exports, mut imports, mut depth, mut memory) = (Vec::new(), Vec::new(), 0u32, 0u64);
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(broken)? {
             Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
@@ -72,6 +74,13 @@ fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Fault> {
             }
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::MemorySection(section) => {
+                for part in section {
+                    let part = part.map_err(broken)?;
+                    let page = 1u64 << part.page_size_log2.unwrap_or(16);
+                    memory = memory.saturating_add(part.initial.saturating_mul(page));
+                }
+            }
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
                     imports.push(import.map_err(broken)?.name.name.to_owned());
@@ -85,7 +94,7 @@ fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), Fault> {
             _ => {}
         }
     }
-    Ok((exports, imports))
+    Ok((exports, imports, memory))
 }
 
 fn no_handler(path: &Path, exports: &[String]) -> StartError {

@@ -91,7 +91,7 @@ keys! {
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
     "instances.keep_resident" size reuse.keep_resident "Bytes at the start of a memory that are cleared in place between instances." "";
-    "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest has changed: auto or off." "";
+    "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest with much memory has changed: auto or off." "";
     "instances.idle" time reuse.idle "How long an instance waits for its next request." "";
     "limits.header_bytes" size limits.header_bytes "Bytes of a request head." "431";
     "limits.header_count" count limits.header_count "Fields of a request head." "431";
