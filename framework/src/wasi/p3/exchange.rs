@@ -1,5 +1,6 @@
 //! An exchange: from the request to the last byte of the answer.
 
+use super::clock::Timer;
 use super::transfer::{self, Awaited, DROPPED, Promise};
 use super::wait::Pending;
 use super::{abi, incoming, task};
@@ -13,8 +14,9 @@ use crate::wasi::log;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::pin::Pin;
+use core::ptr::NonNull;
 use core::task::{Context, Poll, ready};
 
 /// Starts the task of a request.
@@ -116,38 +118,75 @@ pub(crate) fn streams() {
 }
 
 /// Sends a stream, and returns what stands where its trailer fields do.
-pub(super) async fn send(mut body: Body, mut out: Writer, mut sent: Awaited) -> abi::Outcome {
-    // Nobody writes while the code waits for something else: that the client is gone is known from the outcome.
-    let mut next = |cx: &mut Context<'_>| match body.poll_chunk(cx) {
-        Poll::Pending if sent.poll().is_ready() => Poll::Ready(None),
-        other => other.map(Some),
-    };
+pub(super) async fn send(mut body: Body, out: Writer, sent: Awaited) -> abi::Outcome {
+    let mut client = Client { out, sent: Some(sent), look: None };
     loop {
-        match core::future::poll_fn(&mut next).await {
+        let next = poll_fn(|cx| match body.poll_chunk(cx) {
+            // While the code waits for something else nobody writes, and nobody would see that the client is gone.
+            Poll::Pending => client.poll_gone().map(|()| None),
+            other => other.map(Some),
+        });
+        match next.await {
             Some(Some(Ok(chunk))) => {
-                let outcome = core::future::poll_fn(|_| out.poll(&chunk)).await;
+                let outcome = poll_fn(|_| client.out.poll(&chunk)).await;
                 if outcome != WHOLE {
                     return outcome;
                 }
+                client.look = None;
             }
             Some(Some(Err(error))) => {
                 error.log();
                 return BROKEN;
             }
             Some(None) => break,
-            None => {
-                if let Poll::Ready(outcome) = sent.poll() {
-                    transfer::settle(outcome);
-                }
-                return BROKEN;
-            }
+            None => return BROKEN,
         }
     }
-    drop(out);
-    match core::future::poll_fn(|cx| body.poll_trailers(cx)).await {
+    drop(client);
+    match poll_fn(|cx| body.poll_trailers(cx)).await {
         Ok(None) => WHOLE,
         Ok(Some(trailers)) => [0, u64::from(fields(&trailers)) << 32 | 1, 0, 0, 0],
         Err(_) => BROKEN,
+    }
+}
+
+/// Who takes a stream.
+struct Client {
+    out: Writer,
+    /// What became of the message, as far as the runtime says.
+    sent: Option<Awaited>,
+    /// When to look whether somebody is there.
+    look: Option<Timer>,
+}
+
+/// How often it is looked, in nanoseconds: seldom enough for a thousand silent streams, often enough for what they hold.
+const LOOK: u64 = 5_000_000_000;
+
+impl Client {
+    /// Is ready where the client is gone.
+    fn poll_gone(&mut self) -> Poll<()> {
+        if let Some(sent) = &mut self.sent
+            && let Poll::Ready(outcome) = sent.poll()
+        {
+            let has_failed = outcome[0] & 255 != 0;
+            if has_failed {
+                transfer::settle(outcome);
+            }
+            self.sent = None;
+            if has_failed {
+                return Poll::Ready(());
+            }
+        }
+        loop {
+            ready!(self.look.get_or_insert_with(|| Timer::new(LOOK)).poll());
+            // To write nothing waits for a reader, and tells where there is none any more.
+            // SAFETY: no byte is read.
+            let start = &mut |stream| unsafe { abi::stream_write(stream, NonNull::dangling().as_ptr(), 0) };
+            if ready!(self.out.pending.poll(start)) & 15 == DROPPED {
+                return Poll::Ready(());
+            }
+            self.look = None;
+        }
     }
 }
 

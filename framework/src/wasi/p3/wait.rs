@@ -71,8 +71,9 @@ impl Call {
     /// Takes what the call said when it was started.
     pub(super) fn new(status: u32) -> Call {
         let returned = status & 15 == RETURNED;
-        let pending = Pending { handle: status >> 4, started: true, cancel: abi::subtask_cancel };
-        Call { pending: if returned { None } else { Some(pending) }, returned }
+        // Not made where it is not needed: it would be taken back.
+        let pending = || Pending { handle: status >> 4, started: true, cancel: abi::subtask_cancel };
+        Call { pending: (!returned).then(pending), returned }
     }
 
     /// Tells whether it has returned, rather than been cancelled.
