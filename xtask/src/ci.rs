@@ -1,7 +1,7 @@
 //! What CI checks, and the test command that it shares with the README.
 
 use crate::run::{Steps, cargo, run, text};
-use crate::{apps, root, sizes};
+use crate::{apps, costs, fuzz, root, sizes};
 
 /// The sets of the framework's features that have to build, natively and for wasm: a list, since
 /// all combinations of them would be thousands.
@@ -41,6 +41,8 @@ pub fn all() -> Result<(), String> {
     steps.step("docs", docs);
     steps.step("components", || apps::build_all().map(|_| ()));
     steps.step("sizes", sizes::print);
+    steps.step("costs", costs::print);
+    steps.step("fuzz targets", fuzz::check);
     steps.step("tests (cargo xtask test)", || run(cargo().args(["xtask", "test"])));
     steps.finish()
 }

@@ -2,6 +2,8 @@
 
 pub mod apps;
 pub mod ci;
+pub mod costs;
+pub mod fuzz;
 pub mod peers;
 pub mod run;
 pub mod sizes;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, peers, run, say, sizes, trial};
+use xtask::{apps, ci, costs, fuzz, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -12,6 +12,10 @@ const USAGE: &str = "cargo xtask <command>
   sizes              the sizes of the components beside their budgets (sizes.toml)
   sizes --peers      the sizes of the same hello on other frameworks (some minutes)
   bench [option…]    the servers under load, side by side, for docs/benchmarks.md (bench --help)
+  costs              what each convenience costs in a component, against tests/costs/costs.toml;
+                     --bless writes it, and docs/costs.md
+  fuzz [target|all] [seconds]
+                     runs the fuzz targets, led by coverage; 60 seconds each
   toolchain-check    installs the wasm target in scratch copies of the toolchain, both ways (3 minutes)
 ";
 
@@ -29,6 +33,11 @@ fn main() -> ExitCode {
             let folder = xtask::root().join("tests/bench");
             run::run(run::cargo().current_dir(folder).args(["run", "--release", "--quiet", "--"]).args(rest))
         }
+        ["costs"] => costs::print(),
+        ["costs", "--bless"] => costs::bless(),
+        ["fuzz"] => fuzz::all("all", "60"),
+        ["fuzz", name] => fuzz::all(name, "60"),
+        ["fuzz", name, seconds] => fuzz::all(name, seconds),
         ["toolchain-check"] => trial::check(),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

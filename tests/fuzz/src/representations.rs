@@ -67,7 +67,7 @@ fn partial(reply: &tabi::testing::Reply) {
         assert!(parts.len() >= 4 && first.trim() == "--" && last.trim() == "--", "{text}");
         for part in &parts[1..parts.len() - 1] {
             let (head, content) = part.split_once("\r\n\r\n").expect("a head");
-            let field = head.lines().find_map(|line| line.strip_prefix("content-range: ")).expect("a range");
+            let field = head.lines().find_map(|line| line.strip_prefix("Content-Range: ")).expect("a range");
             part_is(field, content.strip_suffix("\r\n--").expect("a delimiter"));
         }
         return;
