@@ -42,11 +42,15 @@ mod waiting {
         run: Cell<fn()>,
     }
 
-    const NOTHING: Left = Left { work: Cell::new(Vec::new()), run: Cell::new(|| {}) };
+    impl Left {
+        const fn nothing() -> Left {
+            Left { work: Cell::new(Vec::new()), run: Cell::new(|| {}) }
+        }
+    }
 
     #[cfg(not(target_family = "wasm"))]
     std::thread_local! {
-        static LEFT: Left = const { NOTHING };
+        static LEFT: Left = const { Left::nothing() };
     }
 
     #[cfg(target_family = "wasm")]
@@ -57,7 +61,7 @@ mod waiting {
     unsafe impl Sync for Global {}
 
     #[cfg(target_family = "wasm")]
-    static LEFT: Global = Global(NOTHING);
+    static LEFT: Global = Global(Left::nothing());
 
     #[cfg(target_family = "wasm")]
     impl Global {

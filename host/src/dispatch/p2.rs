@@ -72,7 +72,11 @@ impl Dispatcher {
         let (head, body) = response.into_parts();
         let mut stream = Stream { body, guest, frames: VecDeque::new(), end: None, since: None };
         // A guest that has already said everything is answered in one write.
-        std::future::poll_fn(|cx| Poll::Ready(stream.advance(cx))).await;
+        std::future::poll_fn(|cx| {
+            stream.advance(cx);
+            Poll::Ready(())
+        })
+        .await;
         match stream.end.take() {
             Some(Ok(())) => {
                 stream.guest.linger();
