@@ -206,7 +206,7 @@ fn state_of_the_nearest_router() {
 fn named_routes() {
     async fn link(req: Request) -> Result<String> {
         let name: String = req.param("name")?;
-        Ok(req.url("user", &[("id", &name)])?)
+        req.url("user", &[("id", &name)])
     }
     async fn wrong(req: Request) -> Result<String> {
         req.url("nobody", &[])

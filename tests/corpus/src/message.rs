@@ -1,5 +1,8 @@
 //! What is sent and what comes back.
 
+/// Header fields in their order.
+pub(crate) type Fields = Vec<(String, Vec<u8>)>;
+
 /// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -55,7 +58,7 @@ pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, String> {
             _ => return Err(String::from("an unknown escape")),
         };
         bytes.push(value);
-        rest = &rest[length..];
+        rest = rest.get(length..).unwrap_or_default();
     }
     Ok(bytes)
 }

@@ -1,6 +1,6 @@
 //! HTTP/1.1 as bytes: no client library, so that nothing is mended on the way.
 
-use crate::message::{Answer, Request};
+use crate::message::{Answer, Fields, Request};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -75,7 +75,7 @@ fn read(stream: &mut impl BufRead, head: bool) -> Result<Answer, String> {
     Ok(Answer { status, headers, body })
 }
 
-fn read_head(stream: &mut impl BufRead) -> Result<(u16, Vec<(String, Vec<u8>)>), String> {
+fn read_head(stream: &mut impl BufRead) -> Result<(u16, Fields), String> {
     let line = read_line(stream)?;
     let code = line.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)).and_then(|code| code.parse().ok());
     let status = code.ok_or_else(|| format!("`{line}` is no status line"))?;
