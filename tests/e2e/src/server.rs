@@ -37,8 +37,15 @@ impl Server {
     /// Starts `tabi serve`.
     #[must_use]
     pub fn tabi(component: &Path) -> Server {
+        Server::tabi_with(component, &[])
+    }
+
+    /// Starts `tabi serve` with some keys of the configuration set, each as `key=value`.
+    #[must_use]
+    pub fn tabi_with(component: &Path, settings: &[&str]) -> Server {
         let mut command = Command::new(release("tabi"));
         command.arg("serve").arg(component).args(["--addr", "127.0.0.1:0"]);
+        command.args(settings.iter().flat_map(|setting| ["--set", setting]));
         Server::start(command, None)
     }
 
@@ -130,6 +137,14 @@ impl Server {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Returns how many bytes of memory the process has had at most, or `None` where the system doesn't tell.
+    #[must_use]
+    pub fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
     }
 }
 
