@@ -22,8 +22,11 @@
 #![deny(unsafe_code)]
 // Without a runtime or a test client there is nobody to send requests.
 #![cfg_attr(
-    any(all(target_family = "wasm", not(any(feature = "p2", feature = "p3"))), all(not(target_family = "wasm"), not(feature = "std"))),
-    allow(dead_code)
+    any(
+        all(target_family = "wasm", not(any(feature = "p2", feature = "p3"))),
+        all(not(target_family = "wasm"), not(feature = "std"))
+    ),
+    allow(dead_code, reason = "nobody calls what answers requests")
 )]
 
 extern crate alloc;

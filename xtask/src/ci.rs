@@ -5,8 +5,19 @@ use crate::{apps, costs, fuzz, root, sizes};
 
 /// The sets of the framework's features that have to build, natively and for wasm: a list, since
 /// all combinations of them would be thousands.
-const FEATURES: [&str; 7] =
-    ["", "std", "runtime", "p2,runtime", "p2,runtime,json", "p2,std,json", "p2,std,environment"];
+const FEATURES: [&str; 11] = [
+    "",
+    "std",
+    "runtime",
+    "p2,runtime",
+    "p2,runtime,json",
+    "p2,std,json",
+    "p2,std,environment",
+    "p2,runtime,panic-messages",
+    "p3,runtime,json",
+    "p3,std,json",
+    "p2,p3,std,runtime,json,panic-messages,environment",
+];
 
 /// Builds the components and runs the tests of both workspaces.
 ///
@@ -76,7 +87,7 @@ fn docs() -> Result<(), String> {
 fn features(set: &str) -> Result<(), String> {
     let has = |name| set.split(',').any(|feature| feature == name);
     let wasm = ["--target", tabi_toolchain::TARGET];
-    for (target, is_whole) in [(&[][..], has("std")), (&wasm, has("p2"))] {
+    for (target, is_whole) in [(&[][..], has("std")), (&wasm, has("p2") || has("p3"))] {
         let package = ["--release", "--package", "tabi", "--no-default-features", "--features", set];
         let (check, strict): (_, &[&str]) =
             if is_whole { ("clippy", &["--", "-D", "warnings"]) } else { ("check", &[]) };

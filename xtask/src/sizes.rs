@@ -16,7 +16,7 @@ pub struct Budget {
     pub app: String,
     /// The flags that make this variant of it.
     pub flags: Vec<String>,
-    /// The bytes that plain `cargo build --release` may give.
+    /// The bytes that `tabi build` may give.
     pub bytes: u64,
 }
 
@@ -73,7 +73,7 @@ pub fn print() -> Result<(), String> {
         let size = measure(&budget)?;
         let name = [std::slice::from_ref(&budget.app), &budget.flags].concat().join(" ");
         rows.push(format!("| {name} | {} | {} | {} | {} |", budget.bytes, size.plain, size.stripped, size.gzip));
-        if size.plain > budget.bytes {
+        if size.stripped > budget.bytes {
             over.push(name);
         }
     }

@@ -24,7 +24,7 @@ mod heap;
 mod libc;
 #[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), feature = "std"))]
 mod malloc;
-#[cfg(all(target_family = "wasm", any(feature = "std", feature = "runtime")))]
+#[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3"), any(feature = "std", feature = "runtime")))]
 mod memory;
 #[cfg(all(target_family = "wasm", any(feature = "p2", feature = "p3")))]
 mod message;

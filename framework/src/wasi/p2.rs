@@ -92,6 +92,7 @@ fn incoming(request: http::IncomingRequest) -> Request {
     if target.is_empty() {
         append(&mut target, "/");
     }
+    #[allow(clippy::useless_conversion, reason = "with both versions of WASI a head is of either")]
     Request::new(method, target, Head { request, body: None }.into())
 }
 

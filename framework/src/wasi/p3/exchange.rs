@@ -105,7 +105,10 @@ impl Exchange {
 }
 
 /// How a stream is sent. Set by the first stream that there is, so that an app without is spared the code.
-struct Streams(Cell<fn(Body, Writer, u32) -> Pin<Box<dyn Future<Output = abi::Outcome>>>>);
+struct Streams(Cell<Send>);
+
+/// Sends a stream to its end.
+type Send = fn(Body, Writer, u32) -> Pin<Box<dyn Future<Output = abi::Outcome>>>;
 
 // SAFETY: a component has one thread.
 unsafe impl Sync for Streams {}

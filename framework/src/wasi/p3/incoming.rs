@@ -39,6 +39,7 @@ pub(super) fn request(handle: u32) -> Request {
     }
     // SAFETY: the handle is ours.
     let request = unsafe { http::Request::from_handle(handle) };
+    #[allow(clippy::useless_conversion, reason = "with both versions of WASI a head is of either")]
     Request::new(method, target, Head { source: Source::Whole(request), trailers: None }.into())
 }
 

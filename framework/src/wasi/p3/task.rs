@@ -107,6 +107,7 @@ fn run(mut task: Box<Task>) -> u32 {
 }
 
 impl Task {
+    #[allow(clippy::boxed_local, reason = "it comes in a box, and is not to be moved out for this")]
     fn end(self: Box<Task>) {
         let Task { work, link } = *self;
         let before = CURRENT.0.replace(Some(link.clone()));
