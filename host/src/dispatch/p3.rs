@@ -48,6 +48,8 @@ struct Life {
     broken: AtomicBool,
     /// Set when it was ended because its time was over.
     late: AtomicBool,
+    /// Set when a request had its time; such an instance takes no more of them.
+    expired: AtomicBool,
     /// The answers that are still on their way.
     open: AtomicUsize,
 }
@@ -169,10 +171,15 @@ impl WorkerExpiration for Expiration {
             WorkerStatus::PostReturn => self.limits.post_return_timeout,
         };
         let end = tokio::time::Instant::from_std(start + limit);
+        // The handler may wake an instance that takes no more requests for the next request, which
+        // then waits until that instance is gone; so one that has expired must go soon.
+        let expired = self.life.expired.load(Relaxed);
+        let (every, rest) =
+            if expired { (LOOK_EXPIRED, Duration::ZERO) } else { (LOOK, self.limits.post_return_timeout) };
         loop {
             // Nobody tells when the last answer is gone, so it is looked at now and then.
             let look = match status {
-                WorkerStatus::PostReturn => end.min(tokio::time::Instant::now() + LOOK),
+                WorkerStatus::PostReturn => end.min(tokio::time::Instant::now() + every),
                 _ => end,
             };
             if self.sleep.is_elapsed() || self.sleep.deadline() > look {
@@ -184,7 +191,7 @@ impl WorkerExpiration for Expiration {
                 return Poll::Ready(());
             }
             if status == WorkerStatus::PostReturn && self.life.open.load(Relaxed) == 0 {
-                let end = tokio::time::Instant::from_std(start + self.limits.post_return_timeout);
+                let end = tokio::time::Instant::from_std(start + rest);
                 if tokio::time::Instant::now() >= end {
                     self.life.late.store(true, Relaxed);
                     return Poll::Ready(());
@@ -196,6 +203,7 @@ impl WorkerExpiration for Expiration {
 
 /// How often an instance that works after its answers is looked at.
 const LOOK: Duration = Duration::from_secs(1);
+const LOOK_EXPIRED: Duration = Duration::from_millis(50);
 
 /// What an instance may still take on.
 struct Worker {
@@ -231,7 +239,11 @@ impl WorkerState for Worker {
         }
         // Each request brings the fuel for its own host calls.
         store.set_hostcall_fuel(self.limits.hostcall_bytes);
-        Box::pin(tokio::time::sleep(self.limits.request_timeout))
+        let (life, limit) = (self.life.clone(), self.limits.request_timeout);
+        Box::pin(async move {
+            tokio::time::sleep(limit).await;
+            life.expired.store(true, Relaxed);
+        })
     }
 
     fn drop(&self, store: Store<State>, result: wasmtime::Result<()>) {
