@@ -99,7 +99,7 @@ pub struct Settings {
 
 #[derive(Debug, Args)]
 pub struct Listen {
-    /// Address and port together, such as 0.0.0.0:8080 or [::1]:8080
+    /// Address and port together, such as 0.0.0.0:8080 or `[::1]:8080`
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["host", "port"])]
     pub addr: Option<SocketAddr>,
     /// Address to listen on [env: TABI_HOST] [default: 127.0.0.1]
