@@ -2,12 +2,21 @@
 #![cfg(test)]
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use wit_component::DecodedWasm;
 use wit_parser::{Resolve, WorldItem};
 
 /// Returns the name and the bytes of each app's release component.
 fn components() -> Vec<(String, Vec<u8>)> {
-    let built = xtask::apps::build_all().unwrap();
+    read(&xtask::apps::build_all().unwrap())
+}
+
+/// Returns those for WASI 0.3.
+fn components_p3() -> Vec<(String, Vec<u8>)> {
+    read(&xtask::apps::build_all_p3().unwrap())
+}
+
+fn read(built: &[PathBuf]) -> Vec<(String, Vec<u8>)> {
     built
         .iter()
         .map(|file| (file.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read(file).unwrap()))
@@ -27,10 +36,19 @@ fn imports(bytes: &[u8]) -> BTreeSet<String> {
 
 #[test]
 fn each_app_satisfies_the_world() {
+    check_world("wit/p2", components());
+}
+
+#[test]
+fn each_app_satisfies_the_world_of_p3() {
+    check_world("wit/p3", components_p3());
+}
+
+fn check_world(folder: &str, components: Vec<(String, Vec<u8>)>) {
     let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(xtask::root().join("wit/p2")).unwrap();
+    let (package, _) = resolve.push_dir(xtask::root().join(folder)).unwrap();
     let world = resolve.select_world(&[package], Some("app")).unwrap();
-    for (app, bytes) in components() {
+    for (app, bytes) in components {
         if let Err(error) = wit_component::targets(&resolve, world, &bytes) {
             panic!("{app}: {error:?}");
         }
@@ -41,12 +59,27 @@ fn each_app_satisfies_the_world() {
 /// than HTTP. `wasi:cli/stderr` is for the message of a panic.
 #[test]
 fn imports_are_the_least() {
-    let always = ["wasi:cli/stderr", "wasi:http/types", "wasi:io/error", "wasi:io/streams"];
-    for (app, bytes) in components() {
+    let always = ["wasi:cli/stderr", "wasi:http/types", "wasi:io/error", "wasi:io/poll", "wasi:io/streams"];
+    check_imports(&always, &["wasi:clocks/monotonic-clock", "wasi:http/outgoing-handler"], components());
+}
+
+/// As above; those with `types` in their names have no functions. The clock is there to look now and then whether the
+/// client of a silent stream is.
+#[test]
+fn imports_are_the_least_of_p3() {
+    let always =
+        ["wasi:cli/stderr", "wasi:cli/types", "wasi:clocks/monotonic-clock", "wasi:clocks/types", "wasi:http/types"];
+    check_imports(&always, &["wasi:http/client"], components_p3());
+}
+
+/// Checks the imports of all apps; `streams` has some more.
+fn check_imports(always: &[&str], of_streams: &[&str], components: Vec<(String, Vec<u8>)>) {
+    for (app, bytes) in components {
         let found = imports(&bytes);
-        let extra: Vec<_> =
-            found.iter().filter(|name| !always.contains(&name.as_str()) && *name != "wasi:io/poll").collect();
+        let more = if app == "streams" { of_streams } else { &[] };
+        let extra: Vec<_> = found.iter().filter(|name| !always.iter().chain(more).any(|known| known == name)).collect();
         assert!(extra.is_empty(), "{app} imports {extra:?}");
         assert!(found.contains("wasi:http/types"), "{app} imports {found:?}");
+        assert!(more.iter().all(|name| found.contains(*name)), "{app} imports {found:?}");
     }
 }
