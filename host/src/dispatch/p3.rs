@@ -11,7 +11,7 @@ use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
@@ -27,18 +27,26 @@ use wasmtime_wasi_http::{WasiBody, WasiHttpView};
 
 /// The instances of one worker thread.
 pub(crate) struct Dispatcher {
-    handler: ProxyHandler<Handler>,
+    instances: Mutex<Instances>,
+    handler: Handler,
     limits: Arc<Limits>,
 }
 
+/// Instances that take requests, and how many sets of them there were before.
+struct Instances {
+    handler: ProxyHandler<Handler>,
+    number: u64,
+}
+
 /// What new instances are made of.
+#[derive(Clone)]
 struct Handler {
     engine: Engine,
     pre: ServicePre<State>,
     limits: Arc<Limits>,
     log: Log,
     reuse: Reuse,
-    next: AtomicU64,
+    next: Arc<AtomicU64>,
 }
 
 /// What requests want to know of the instance that serves them, and the other way round.
@@ -84,9 +92,25 @@ impl Dispatcher {
         reuse: Reuse,
         first_id: u64,
     ) -> Self {
-        let next = AtomicU64::new(first_id);
+        let next = Arc::new(AtomicU64::new(first_id));
         let handler = Handler { engine, pre, limits: limits.clone(), log, reuse, next };
-        Self { handler: ProxyHandler::new(handler), limits }
+        let instances = Mutex::new(Instances { handler: ProxyHandler::new(handler.clone()), number: 0 });
+        Self { instances, handler, limits }
+    }
+
+    /// Returns the instances that take requests now, and the number of their set.
+    fn current(&self) -> (ProxyHandler<Handler>, u64) {
+        let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        (instances.handler.clone(), instances.number)
+    }
+
+    /// Gives the requests that follow new instances. One that has let a request wait for too long takes no more, but
+    /// may still be woken for the next one, which would then wait as long in vain. What the old ones have begun they end.
+    fn retire(&self, number: u64) {
+        let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        if instances.number == number {
+            *instances = Instances { handler: ProxyHandler::new(self.handler.clone()), number: number + 1 };
+        }
     }
 
     /// Runs the guest until the head of its answer is there.
@@ -94,12 +118,22 @@ impl Dispatcher {
         let taken = Taken::default();
         let open = Open(taken.clone());
         let request = request.inner.map(BodyExt::boxed_unsync);
-        let handled = self.handler.handle(taken.clone(), request);
+        let (handler, number) = self.current();
+        let handled = handler.handle(taken.clone(), request);
         // The handler watches the guest's time as well, but not while the guest is busy.
         let limit = self.limits.request_timeout + Duration::from_millis(500);
         let response = match tokio::time::timeout(limit, handled).await {
-            Err(_) => return Err(Failure::Timeout("request_timeout")),
-            Ok(Err(error)) => return Err(failure(&error, &taken)),
+            Err(_) => {
+                self.retire(number);
+                return Err(Failure::Timeout("request_timeout"));
+            }
+            Ok(Err(error)) => {
+                let failure = failure(&error, &taken);
+                if matches!(failure, Failure::Timeout(_)) {
+                    self.retire(number);
+                }
+                return Err(failure);
+            }
             Ok(Ok(response)) => response,
         };
         let (head, body) = response.into_parts();
