@@ -70,10 +70,13 @@ pub fn bless() -> Result<(), String> {
         toml.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
     let lines = found.iter().map(|cost| format!("{} = {} # {}\n", cost.name, cost.bytes, cost.what));
     fs::write(budgets(), comments + &lines.collect::<String>()).map_err(text)?;
-    let page = fs::read_to_string(page()).map_err(text)?;
-    let before = page.split("| what |").next().unwrap_or_default();
-    let after = page.split_once("|\n\n").map_or("", |(_, after)| after);
-    fs::write(self::page(), format!("{before}{}\n\n{after}", table(&found))).map_err(text)
+    for page in pages() {
+        let text_before = fs::read_to_string(&page).map_err(text)?;
+        let (before, rest) = text_before.split_once("| what |").ok_or("no table")?;
+        let after = rest.split_once("|\n\n").map_or("", |(_, after)| after);
+        fs::write(page, format!("{before}{}\n\n{after}", table(&found))).map_err(text)?;
+    }
+    Ok(())
 }
 
 /// Returns what the lines say, and what is so.
@@ -163,8 +166,9 @@ fn budgets() -> PathBuf {
     folder().join("costs.toml")
 }
 
-fn page() -> PathBuf {
-    root().join("docs/costs.md")
+/// Returns the documents that have the table.
+fn pages() -> [PathBuf; 2] {
+    [root().join("docs/costs.md"), root().join("README.md")]
 }
 
 #[cfg(test)]
@@ -174,8 +178,10 @@ mod tests {
     #[test]
     fn the_page_has_the_table_of_the_budgets() {
         let costs = parse(&fs::read_to_string(budgets()).unwrap()).unwrap();
-        let page = fs::read_to_string(page()).unwrap();
-        assert!(page.contains(&table(&costs)), "`cargo xtask costs --bless` writes both");
+        for page in pages() {
+            let text = fs::read_to_string(&page).unwrap();
+            assert!(text.contains(&table(&costs)), "`cargo xtask costs --bless` writes {}", page.display());
+        }
         let manifest = fs::read_to_string(folder().join("Cargo.toml")).unwrap();
         for cost in costs.iter().filter(|cost| cost.name != "hello") {
             assert!(manifest.contains(&format!("\n{} = []\n", cost.name)), "there is no feature {}", cost.name);
