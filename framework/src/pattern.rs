@@ -90,9 +90,13 @@ impl Pattern {
         if to == bytes.len() || (prefix && bytes.get(to) == Some(&b'/')) { End::Match } else { End::Mismatch }
     }
 
-    /// Fills the parameters in, or returns `None` where a value is missing or would not match again.
+    /// Fills the parameters in, or returns `None` where a value is missing or would not match again: an empty segment,
+    /// and NUL, which is refused in every path.
     pub(crate) fn fill(&self, values: &[(&str, &str)]) -> Option<String> {
-        let value_of = |name: &[u8]| values.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, value)| *value);
+        let value_of = |name: &[u8]| {
+            let (_, value) = values.iter().find(|(known, _)| known.as_bytes() == name)?;
+            (!value.as_bytes().contains(&0)).then_some(*value)
+        };
         let mut path = String::new();
         for piece in pieces(self.0.as_bytes()) {
             path.push('/');

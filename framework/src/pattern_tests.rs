@@ -134,7 +134,12 @@ fn filling() {
         ("/users/{id}", &[("id", "a/b c")], Some("/users/a%2Fb%20c")),
         ("/users/{id}", &[], None),
         ("/users/{id}", &[("id", "")], None),
+        ("/users/{id}", &[("id", "a\0b")], None),
+        ("/users/{id}", &[("id", "7"), ("other", "\0")], Some("/users/7")),
+        ("/users/{id}", &[("id", "\u{1}%00")], Some("/users/%01%2500")),
         ("/f/{*rest}", &[("rest", "a/b c/")], Some("/f/a/b%20c/")),
+        ("/f/{*rest}", &[("rest", "")], Some("/f/")),
+        ("/f/{*rest}", &[("rest", "a/\0")], None),
         ("/caf\u{e9}/", &[], Some("/caf%C3%A9/")),
     ] {
         assert_eq!(pattern(text).fill(values).as_deref(), path, "{text}");

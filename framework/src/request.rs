@@ -176,7 +176,7 @@ impl Request {
     /// Returns the path of a named route, with the parameters filled in and escaped.
     ///
     /// # Errors
-    /// 500 where there is no route of this name, or a parameter is missing or empty: programmers' mistakes.
+    /// 500 where there is no route of this name, or a parameter is missing, empty or has NUL in it: no path would match.
     pub fn url(&self, name: &str, params: &[(&str, &str)]) -> Result<String> {
         let route = self.0.app.and_then(|app| app.named(name));
         let path = route.and_then(|route| route.pattern.fill(params));
