@@ -20,8 +20,8 @@ use alloc::boxed::Box;
 
 /// Files of a folder on the host, as a handler: for what changes while the app runs, such as uploads.
 ///
-/// A component sees no files unless the runtime grants them, as `wasmtime serve --dir public app.wasm` does; without
-/// that each is 404. Only an app with this in it asks for `wasi:filesystem`. For files that belong to the app,
+/// A component sees no files unless the runtime grants them, as `wasmtime serve -Scli --dir public app.wasm` does;
+/// without `--dir` each is 404. Only an app with this in it asks for `wasi:filesystem`. For files that belong to the app,
 /// [`Assets`](crate::Assets) needs no grant and no look at a disk.
 ///
 /// At `/files/{*path}` it answers with the file of that name; what is said of [`Assets`](crate::Assets) holds here:
