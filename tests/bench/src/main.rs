@@ -45,11 +45,12 @@ fn run(options: &Options) -> Result<(), String> {
     let builds = Builds::prepare(options.builds)?;
     for name in tables::NAMES.into_iter().filter(|name| options.has_table(name)) {
         let mut skipped = builds.skipped.clone();
+        let machine = page::machine();
         let table = tables::table(name, &builds, options, &mut skipped);
         skipped.sort();
         skipped.dedup();
         let skipped: String = skipped.iter().map(|line| format!("\nSkipped: {line}\n")).collect();
-        let text = format!("{}\n\n{table}{skipped}", page::machine());
+        let text = format!("{machine}\n\n{table}{skipped}");
         println!("## {name}\n\n{text}");
         if options.writes {
             page::put(name, &text)?;

@@ -23,7 +23,7 @@ fn replace(page: &str, name: &str, table: &str) -> Option<String> {
     Some([before, &begin, table, end, after].concat())
 }
 
-/// Returns a line that says where and when numbers were taken.
+/// Returns a line that says where and when numbers are taken, and how much else the machine does at the time.
 pub fn machine() -> String {
     let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
     let output = |program: &str, argument: &str| {
@@ -37,7 +37,9 @@ pub fn machine() -> String {
         info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':')).map_or("", |(_, name)| name);
     let (kernel, rustc) = (read("/proc/sys/kernel/osrelease"), output("rustc", "-V"));
     let (kernel, model, date) = (kernel.trim(), model.trim(), output("date", "+%Y-%m-%d"));
-    format!("{cores} cores, {model}, Linux {kernel}, {rustc}, {date}")
+    let load = read("/proc/loadavg");
+    let load = load.split(' ').next().unwrap_or_default();
+    format!("{cores} cores, {model}, Linux {kernel}, {rustc}, {date}, load {load} before the start")
 }
 
 #[cfg(test)]

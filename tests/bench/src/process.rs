@@ -51,7 +51,7 @@ impl Process {
         let mut process = Self { child, address, cold: Duration::ZERO };
         while begin.elapsed() < PATIENCE {
             if let Ok(stream) = TcpStream::connect(address) {
-                ask(stream, &exchange)?;
+                ask(&stream, &exchange)?;
                 process.cold = begin.elapsed();
                 process.drain_errors();
                 return Ok(process);
@@ -109,25 +109,69 @@ fn free_port() -> std::io::Result<u16> {
 }
 
 /// One exchange, checked.
-fn ask(mut stream: TcpStream, exchange: &Exchange) -> Result<(), String> {
+fn ask(stream: &TcpStream, exchange: &Exchange) -> Result<(), String> {
     let text = |error: std::io::Error| format!("no answer: {error}");
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(text)?;
-    stream.write_all(&exchange.request).map_err(text)?;
+    std::thread::scope(|scope| {
+        // An answer may begin before the request is whole, and be as long: both have to go on at once.
+        let send = scope.spawn(|| { stream }.write_all(&exchange.request));
+        let answer = receive(stream, exchange.length);
+        if answer.is_err() {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+        let sent = send.join().map_err(|_| "no thread to send".to_owned())?;
+        answer.and(sent.map_err(text))
+    })
+}
+
+/// Waits for an answer with `length` bytes.
+fn receive(mut stream: &TcpStream, length: u64) -> Result<(), String> {
     let mut reader = Reader::default();
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        let count = stream.read(&mut buffer).map_err(text)?;
+        let count = stream.read(&mut buffer).map_err(|error| format!("no answer: {error}"))?;
         if count == 0 {
             return Err("an answer was cut".to_owned());
         }
         let mut bytes = &buffer[..count];
         while !bytes.is_empty() {
             let Some(reply) = reader.read(&mut bytes)? else { continue };
-            if (reply.status, reply.length) == (200, exchange.length) {
+            if (reply.status, reply.length) == (200, length) {
                 return Ok(());
             }
-            let wanted = exchange.length;
-            return Err(format!("status {} with {} bytes, not {wanted}", reply.status, reply.length));
+            return Err(format!("status {} with {} bytes, not {length}", reply.status, reply.length));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets a server say `answer`, after it has read `request` bytes of what it is asked.
+    #[track_caller]
+    fn check(request: usize, answer: &'static [u8], expected: Result<(), &str>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(answer).unwrap();
+            let _ = stream.read_exact(&mut vec![0; request]);
+        });
+        let exchange = Exchange { request: vec![b'x'; request], length: 2 };
+        let found = ask(&TcpStream::connect(address).unwrap(), &exchange);
+        assert_eq!(found, expected.map_err(str::to_owned));
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn checks_the_first_answer() {
+        let right = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        check(10, right, Ok(()));
+        // More than the buffers of a socket hold.
+        check(32 << 20, right, Ok(()));
+        check(10, b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n!", Err("status 200 with 1 bytes, not 2"));
+        check(10, b"HTTP/1.1 500 No\r\ncontent-length: 2\r\n\r\nno", Err("status 500 with 2 bytes, not 2"));
+        check(10, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\no", Err("an answer was cut"));
     }
 }

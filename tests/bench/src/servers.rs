@@ -1,6 +1,6 @@
 //! The servers, and how each is started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::builds::{Builds, root, target};
@@ -111,13 +111,13 @@ pub fn hellos(builds: &Builds) -> Vec<Server> {
 }
 
 fn tabi(
-    file: &PathBuf,
+    file: &Path,
     app: &'static str,
     mode: &'static str,
     flags: &'static [&str],
     base: Option<&'static str>,
 ) -> Server {
-    Server { host: "tabi serve".to_owned(), app, mode, base, start: Start::Tabi(file.clone(), flags) }
+    Server { host: "tabi serve".to_owned(), app, mode, base, start: Start::Tabi(file.to_owned(), flags) }
 }
 
 fn wasmtimes(builds: &Builds) -> Vec<Server> {
@@ -128,7 +128,7 @@ fn wasmtimes(builds: &Builds) -> Vec<Server> {
         ("raw", "raw", "reuse 10000", REUSE),
         ("hello", "tabi", "fresh", &["-Scli"]),
         ("wstd-axum", "wstd-axum", "fresh", &["-Scli"]),
-        ("raw-p3", "raw 0.3", "its defaults", &[]),
+        ("raw-p3", "raw 0.3", "its defaults", &["-Scli"]),
         ("hello-p3", "tabi 0.3", "its defaults", &["-Scli"]),
         ("spin-sdk", "spin-sdk 0.3", "its defaults", &["-Scli"]),
     ] {

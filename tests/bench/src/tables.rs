@@ -83,10 +83,13 @@ impl Bench<'_> {
 
     fn bodies(&mut self) -> String {
         let sizes = [(0, "0"), (1 << 10, "1 KiB"), (64 << 10, "64 KiB"), (1 << 20, "1 MiB"), (10 << 20, "10 MiB")];
-        let kinds: [(&str, fn(usize) -> Ask); 3] =
-            [("answers", requests::download), ("requests", requests::upload), ("both ways", requests::echo)];
         let mut text = String::new();
-        for (kind, ask) in kinds {
+        for kind in ["answers", "requests", "both ways"] {
+            let ask = match kind {
+                "answers" => requests::download,
+                "requests" => requests::upload,
+                _ => requests::echo,
+            };
             // As many bytes are on their way at once as a machine has room for.
             let points = sizes.map(|(size, name)| (name.to_owned(), ask(size), self.plan(10)));
             text.push_str(&format!("\nIn {kind}:\n\n{}", self.grid(servers::sweeps(self.builds), points.into())));
