@@ -29,6 +29,8 @@ use alloc::boxed::Box;
 /// is streamed. The tag is made of length and time to the nanosecond; there is `Last-Modified`, too. Names that start
 /// with a dot are not served, except `.well-known`.
 ///
+/// In a request of WASI 0.3 files come through the interfaces of 0.2, so that the others of the instance wait for each read.
+///
 /// ```
 /// use tabi::{Directory, Router};
 ///

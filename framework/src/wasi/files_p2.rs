@@ -87,7 +87,7 @@ impl Stream for Reading {
     fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
         while self.left > 0 {
             if let Some(pollable) = &self.wait {
-                ready!(executor::poll_wait(pollable));
+                ready!(wait(pollable));
             }
             match self.stream.read(self.left.min(limits::CHUNK as u64)) {
                 Ok(chunk) if chunk.is_empty() => {
@@ -111,6 +111,16 @@ impl Stream for Reading {
     fn len(&self) -> Option<u64> {
         Some(self.left)
     }
+}
+
+/// In a request of 0.3 nobody asks what 0.2 has ready, so that it waits here, and the instance with it.
+fn wait(pollable: &Rc<Pollable>) -> Poll<()> {
+    #[cfg(feature = "p3")]
+    if super::p3::is_running() {
+        pollable.block();
+        return Poll::Ready(());
+    }
+    executor::poll_wait(pollable)
 }
 
 #[cold]
