@@ -2,6 +2,7 @@
 
 use crate::Limits;
 use crate::access_log::Exchange;
+use crate::coded::{Coded, Next};
 use crate::dispatch::{AnswerBody, Failure};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::collections::VecDeque;
@@ -106,6 +107,9 @@ impl Body for RequestBody {
     }
 }
 
+/// What is compressed in one go.
+const AT_ONCE: usize = 64 * 1024;
+
 /// A response body: from the host, or from a guest that may still be running.
 pub(crate) struct ResponseBody {
     kind: Kind,
@@ -117,6 +121,8 @@ enum Kind {
     Frames(VecDeque<Frame<Bytes>>, Option<u64>),
     /// A running guest, and the bytes that it has promised and not yet sent.
     Guest(Option<AnswerBody>, Option<u64>),
+    /// A body that is compressed on its way.
+    Coded(Box<(Kind, Coded)>),
 }
 
 impl ResponseBody {
@@ -146,21 +152,71 @@ impl ResponseBody {
         Self { kind, exchange }
     }
 
+    /// Turns the body, of which nothing was read yet, into its compressed form.
+    pub(crate) fn compress(&mut self) {
+        let kind = std::mem::replace(&mut self.kind, Kind::Full(Bytes::new()));
+        self.kind = match kind {
+            // Not worth a turn of its own, and so the length is known.
+            Kind::Full(bytes) if bytes.len() <= AT_ONCE => Kind::Full(Coded::whole(&bytes)),
+            kind => Kind::Coded(Box::new((kind, Coded::new()))),
+        };
+    }
+
     /// The length, when it is known and no trailers follow.
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.kind {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Frames(_, length) => *length,
             Kind::Guest(_, promised) => *promised,
+            Kind::Coded(_) => None,
+        }
+    }
+}
+
+impl Kind {
+    /// The next frame, and the guest's leave to go on by itself after the last.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Next> {
+        let frame = match self {
+            Self::Full(bytes) if bytes.is_empty() => None,
+            Self::Full(bytes) => Some(Ok(Frame::data(std::mem::take(bytes)))),
+            Self::Frames(frames, length) => {
+                let frame = frames.pop_front();
+                *length = length_of(frames);
+                frame.map(Ok)
+            }
+            Self::Guest(None, _) | Self::Guest(Some(AnswerBody::Whole(_)), _) => None,
+            Self::Guest(Some(AnswerBody::P2(stream)), promised) => {
+                keep_promise(promised, ready!(stream.poll_frame(cx)))
+            }
+            Self::Guest(Some(AnswerBody::P3(stream)), promised) => {
+                keep_promise(promised, ready!(stream.poll_frame(cx)))
+            }
+            Self::Coded(both) => {
+                let (plain, coded) = &mut **both;
+                return coded.poll(cx, |cx| plain.poll(cx));
+            }
+        };
+        if frame.is_none()
+            && let Self::Guest(body, _) = self
+            && let Some(AnswerBody::P2(stream)) = body.take()
+        {
+            stream.linger();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end(&self) -> bool {
+        match self {
+            Self::Full(bytes) => bytes.is_empty(),
+            Self::Frames(frames, _) => frames.is_empty(),
+            Self::Guest(body, promised) => body.is_none() || *promised == Some(0),
+            Self::Coded(both) => both.1.is_end(),
         }
     }
 }
 
 /// Holds a guest to its content-length: neither more bytes nor fewer.
-fn keep_promise(
-    promised: &mut Option<u64>,
-    frame: Option<Result<Frame<Bytes>, Failure>>,
-) -> Option<Result<Frame<Bytes>, Failure>> {
+fn keep_promise(promised: &mut Option<u64>, frame: Next) -> Next {
     let Some(left) = promised else { return frame };
     match &frame {
         Some(Ok(data)) => {
@@ -187,23 +243,7 @@ impl Body for ResponseBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let this = &mut *self;
-        let frame = match &mut this.kind {
-            Kind::Full(bytes) if bytes.is_empty() => None,
-            Kind::Full(bytes) => Some(Ok(Frame::data(std::mem::take(bytes)))),
-            Kind::Frames(frames, length) => {
-                let frame = frames.pop_front();
-                *length = length_of(frames);
-                frame.map(Ok)
-            }
-            Kind::Guest(None, _) | Kind::Guest(Some(AnswerBody::Whole(_)), _) => None,
-            Kind::Guest(Some(AnswerBody::P2(stream)), promised) => {
-                keep_promise(promised, ready!(stream.poll_frame(cx)))
-            }
-            Kind::Guest(Some(AnswerBody::P3(stream)), promised) => {
-                keep_promise(promised, ready!(stream.poll_frame(cx)))
-            }
-        };
-        match frame {
+        match ready!(this.kind.poll(cx)) {
             Some(Ok(frame)) => {
                 this.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
@@ -215,22 +255,13 @@ impl Body for ResponseBody {
             }
             None => {
                 this.exchange.complete();
-                if let Kind::Guest(body, _) = &mut this.kind
-                    && let Some(AnswerBody::P2(stream)) = body.take()
-                {
-                    stream.linger();
-                }
                 Poll::Ready(None)
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.kind {
-            Kind::Full(bytes) => bytes.is_empty(),
-            Kind::Frames(frames, _) => frames.is_empty(),
-            Kind::Guest(body, promised) => body.is_none() || *promised == Some(0),
-        }
+        self.kind.is_end()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -30,6 +30,11 @@ pub struct Config {
     pub cache_dir: Option<PathBuf>,
     /// Whether each answered request writes one line to the log.
     pub access_log: AccessLog,
+    /// Whether answers are compressed. Off by default: answers that hold a secret beside text of an
+    /// attacker's choice give it away by their length, and a proxy in front may compress already.
+    pub compression: bool,
+    /// The length from which an answer is worth compressing.
+    pub compression_min_bytes: u64,
 }
 
 /// The form of the access log.
@@ -155,6 +160,8 @@ impl Default for Config {
             limits: Limits::default(),
             cache_dir: crate::cache::default_dir(),
             access_log: AccessLog::Off,
+            compression: false,
+            compression_min_bytes: KIB as u64,
         }
     }
 }

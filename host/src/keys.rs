@@ -47,6 +47,9 @@ macro_rules! get {
     (access_log, $value:expr) => {
         quote($value.name())
     };
+    (switch, $value:expr) => {
+        quote(if $value { "on" } else { "off" })
+    };
     (pagemap_scan, $value:expr) => {
         quote(if $value == PagemapScan::Auto { "auto" } else { "off" })
     };
@@ -68,6 +71,13 @@ macro_rules! set {
     (access_log, $text:expr) => {
         AccessLog::parse($text)
     };
+    (switch, $text:expr) => {
+        match $text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(format!("{other:?} is neither on nor off")),
+        }
+    };
     (pagemap_scan, $text:expr) => {
         match $text {
             "auto" => Ok(PagemapScan::Auto),
@@ -87,6 +97,8 @@ keys! {
     "server.threads" count threads "Worker threads, each with its own connections and guests." "";
     "server.access_log" access_log access_log "A line per request in the log: off, text or json." "";
     "server.cache_dir" folder cache_dir "Where compiled components are kept; empty compiles at every start." "";
+    "server.compression" switch compression "Compress answers with gzip for clients that take it: on or off." "";
+    "server.compression_min_bytes" size compression_min_bytes "The length from which an answer is worth compressing." "";
     "instances.requests_p2" count reuse.requests_p2 "Requests that one 0.2 instance answers; more than 1 lets its memory live on." "";
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";

@@ -4,6 +4,7 @@ use crate::access_log::Exchange;
 use crate::body::ResponseBody;
 use crate::conn::{Conn, Stop};
 use crate::dispatch::{Answer, AnswerBody, Failure};
+use crate::encoding::Offer;
 use crate::worker::{Dispatch, Worker};
 use crate::{answer, request};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
@@ -55,6 +56,7 @@ async fn guest(
     let shared = &worker.shared;
     let version = request.version();
     let head_only = request.method() == Method::HEAD;
+    let offer = Offer::of(&shared.config, request.headers());
     let incoming = match request::bound_body(request, &shared.limits, exchange.id(), conn.https) {
         Ok(incoming) => incoming,
         Err(refusal) => {
@@ -83,9 +85,15 @@ async fn guest(
     }
     match answer.and_then(|answer| check(answer, head_only)) {
         Ok((answer, promised)) => {
-            let Answer { head, body } = answer;
+            let Answer { mut head, body } = answer;
             exchange.status(head.status.as_u16());
-            Response::from_parts(head, ResponseBody::guest(body, promised, exchange))
+            let mut body = ResponseBody::guest(body, promised, exchange);
+            let length = if head_only { content_length(&head.headers).ok().flatten() } else { body.length() };
+            // HEAD gets the fields alone.
+            if offer.is_some_and(|offer| offer.apply(&mut head, length)) && !head_only {
+                body.compress();
+            }
+            Response::from_parts(head, body)
         }
         Err(failure) => {
             exchange.fault(&failure.reason());

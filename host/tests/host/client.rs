@@ -62,6 +62,24 @@ impl Client {
         self.read_reply(true).expect("a response")
     }
 
+    /// Reads the head of a response, whose body then comes by [`chunk`](Self::chunk).
+    #[track_caller]
+    pub fn begin(&mut self) -> Reply {
+        let (status, headers) = self.head().expect("a response");
+        Reply { status, headers, body: Vec::new(), complete: false, trailers: Vec::new() }
+    }
+
+    /// Reads the data of one chunk; that of the last is empty.
+    #[track_caller]
+    pub fn chunk(&mut self) -> Vec<u8> {
+        let line = self.line().expect("a chunk");
+        let size = usize::from_str_radix(line.trim(), 16).expect("a size");
+        assert_eq!(self.fill(size + 2), size + 2, "the chunk breaks off");
+        let data = self.seen.drain(..size).collect();
+        self.seen.drain(..2);
+        data
+    }
+
     /// Reads a response, or `None` when the connection ends first.
     pub fn read_reply(&mut self, head: bool) -> Option<Reply> {
         let (status, headers) = self.head()?;

@@ -3,6 +3,7 @@
 
 mod client;
 mod clients;
+mod compression;
 mod docs;
 mod guests;
 mod guests3;

@@ -152,6 +152,7 @@ impl wasip2::exports::http::incoming_handler::Guest for Misbehave {
                 drop(stream);
                 OutgoingBody::finish(body, None).expect("finish");
             }
+            "/document" => document(&request, out, number as usize),
             "/echo" => echo(request, out),
             "/read" => match read(&request) {
                 Ok(bytes) => respond(out, 200, &[], &bytes),
@@ -196,7 +197,11 @@ fn fields(entries: &[(&str, &str)]) -> Fields {
 }
 
 fn begin(out: ResponseOutparam, status: u16, headers: &[(&str, &str)]) -> OutgoingBody {
-    let response = OutgoingResponse::new(fields(headers));
+    begin_with(out, status, fields(headers))
+}
+
+fn begin_with(out: ResponseOutparam, status: u16, fields: Fields) -> OutgoingBody {
+    let response = OutgoingResponse::new(fields);
     response.set_status_code(status).expect("status");
     let body = response.body().expect("body");
     ResponseOutparam::set(out, Ok(response));
@@ -276,11 +281,48 @@ fn read(request: &IncomingRequest) -> Result<Vec<u8>, StreamError> {
     }
 }
 
+/// The values of a request field.
+fn values(request: &IncomingRequest, name: &str) -> Vec<String> {
+    request.headers().get(name).into_iter().map(|value| String::from_utf8_lossy(&value).into_owned()).collect()
+}
+
+/// The fields that the request asks for, each as `answer: name=value`.
+fn asked(request: &IncomingRequest) -> Fields {
+    let wanted = values(request, "answer");
+    fields(&wanted.iter().filter_map(|field| field.split_once('=')).collect::<Vec<_>>())
+}
+
+/// Answers with `length` bytes of text and the fields that the request asks for; with 304 to who has
+/// their tag, strong or weak; and breaks off before the end when `end` is `trap`.
+fn document(request: &IncomingRequest, out: ResponseOutparam, length: usize) {
+    let fields = asked(request);
+    let tag = fields.get("etag").into_iter().next();
+    let known = values(request, "if-none-match");
+    let status = match values(request, "status").first().map(|status| status.parse()) {
+        Some(Ok(status)) => status,
+        _ if known.first().is_some_and(|known| Some(known.trim_start_matches("W/").as_bytes()) == tag.as_deref()) => {
+            304
+        }
+        _ => 200,
+    };
+    let body = begin_with(out, status, fields);
+    let mut stream = body.write().expect("stream");
+    let text = (0..).flat_map(|n| format!("line {n}\n").into_bytes()).take(length).collect::<Vec<u8>>();
+    let _ = stream.write_all(&text);
+    drop(stream);
+    if values(request, "end").iter().any(|end| end == "trap") {
+        subscribe_duration(20_000_000).block();
+        trap();
+    }
+    let trailers = values(request, "end").iter().any(|end| end == "trailers");
+    let _ = OutgoingBody::finish(body, trailers.then(|| self::fields(&[("x-sum", "4")])));
+}
+
 /// Copies the request body to the response, piece by piece.
 fn echo(request: IncomingRequest, out: ResponseOutparam) {
     let incoming: IncomingBody = request.consume().expect("body");
     let input = incoming.stream().expect("stream");
-    let body = begin(out, 200, &[]);
+    let body = begin_with(out, 200, asked(&request));
     let mut output = body.write().expect("stream");
     loop {
         match input.blocking_read(4096) {

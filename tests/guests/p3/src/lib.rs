@@ -60,6 +60,17 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
                     millis(20).await;
                 }
             })),
+            "/document" => {
+                Ok(streaming(200, &[("content-type", "text/plain"), ("etag", "\"a\"")], async move |body| {
+                    let text = (0..).flat_map(|n| format!("line {n}\n").into_bytes()).take(number as usize);
+                    body.write_all(text.collect()).await;
+                }))
+            }
+            "/text-cut" => Ok(streaming(200, &[("content-type", "text/plain")], async |body| {
+                body.write_all(b"begun".to_vec()).await;
+                millis(20).await;
+                trap()
+            })),
             "/print" => {
                 println!("to stdout");
                 Ok(respond(200, &[], b"printed"))
