@@ -80,8 +80,8 @@ fn described(field: &Field<'_>) -> Part {
     }
 }
 
-/// Sends a body whole, byte by byte and in every two pieces (of a long body, those around what delimiters are made
-/// of), and returns the one outcome of all.
+/// Sends a body whole, byte by byte and in every two pieces (of a long body in a debug build, those around what delimiters
+/// are made of), and returns the one outcome of all.
 #[track_caller]
 pub(crate) fn outcome(content_type: &str, body: &[u8], limits: Limits) -> Outcome {
     let (client, seen) = reader(limits);
@@ -94,7 +94,7 @@ pub(crate) fn outcome(content_type: &str, body: &[u8], limits: Limits) -> Outcom
     assert_eq!(send(body.iter().map(|byte| vec![*byte]).collect()), whole, "byte by byte");
     for at in 0..=body.len() {
         let around = &body[at.saturating_sub(2)..(at + 2).min(body.len())];
-        if body.len() < 2000 || around.iter().any(|byte| b"\r\n-".contains(byte)) {
+        if body.len() < 2000 || !cfg!(debug_assertions) || around.iter().any(|byte| b"\r\n-".contains(byte)) {
             assert_eq!(send(vec![body[..at].to_vec(), body[at..].to_vec()]), whole, "in two pieces, at {at}");
         }
     }
