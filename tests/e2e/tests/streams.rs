@@ -213,13 +213,15 @@ fn requests_of_an_instance_wake_each_other() {
     lanes(|lane| {
         if lane.is_p3 {
             let meet = || lane.send("GET /meet HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-            // A server that starts an instance meanwhile may give each of them another one, but not for ever.
+            // A server that starts an instance meanwhile may give each of them another one, but not for ever. Which
+            // instance a request gets is the server's affair: only of this one it is known that they will meet.
             let met = (0..10).any(|_| {
                 let mut found = [meet(), meet()].map(|talk| talk.answer().1.unwrap());
                 found.sort();
+                assert!(found.iter().all(|text| ["first", "second", "alone"].contains(&text.as_str())), "{found:?}");
                 found == ["first", "second"]
             });
-            assert!(met, "{}", lane.name);
+            assert!(met || lane.name != "tabi-p3", "{}", lane.name);
         } else {
             assert_eq!(lane.get("/meet"), ("200".into(), Ok("alone".into())), "{}", lane.name);
         }
