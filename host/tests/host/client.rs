@@ -46,6 +46,7 @@ impl Client {
     }
 
     /// Sends a GET without anything special.
+    #[track_caller]
     pub fn get(&mut self, path: &str) -> Reply {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n")).reply()
     }
