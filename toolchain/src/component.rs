@@ -5,6 +5,7 @@ use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::manifest::{self, Package};
 use crate::{Error, TARGET, ensure_wasm_target_in, messages, strip_sections};
@@ -103,10 +104,16 @@ fn stripped(made: &Path) -> Result<PathBuf, Error> {
         return Ok(target);
     }
     fs::create_dir_all(&folder).map_err(|error| fail(&folder, &error))?;
-    let temporary = folder.join(format!(".{}", std::process::id()));
+    let temporary = folder.join(temporary_name());
     fs::write(&temporary, bytes).map_err(|error| fail(&temporary, &error))?;
     fs::rename(&temporary, &target).map_err(|error| fail(&target, &error))?;
     Ok(target)
+}
+
+/// A name that no other build uses, in this process or beside it: the same app may be built twice at once.
+fn temporary_name() -> String {
+    static BUILDS: AtomicUsize = AtomicUsize::new(0);
+    format!(".{}-{}", std::process::id(), BUILDS.fetch_add(1, Relaxed))
 }
 
 #[cfg(test)]
@@ -135,6 +142,27 @@ mod tests {
             },
             &["--no-default-features", "--locked", "--quiet", "--target-dir", "/t", "--features", "p3,json"],
         );
+    }
+
+    #[test]
+    fn many_may_write_the_same_file_at_once() {
+        let scratch = Scratch::new("strip-race");
+        let made = scratch.path().join("app.wasm");
+        fs::write(&made, b"\0asm\x0d\0\x01\0\0\x0a\x09producers\x07\0").unwrap();
+        for _ in 0..50 {
+            let _ = fs::remove_dir_all(scratch.path().join("tabi"));
+            let together = std::sync::Barrier::new(8);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        together.wait();
+                        let target = stripped(&made).unwrap();
+                        assert_eq!(fs::read(target).unwrap(), b"\0asm\x0d\0\x01\0\x07\0");
+                    });
+                }
+            });
+            assert_eq!(fs::read_dir(scratch.path().join("tabi")).unwrap().count(), 1);
+        }
     }
 
     #[test]
