@@ -2,6 +2,7 @@
 //!
 //! Every limit is on by default; `docs/limits.md` is the same table for people.
 
+use crate::Grants;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Config {
     pub reuse: Reuse,
     /// Sizes, counts and times.
     pub limits: Limits,
+    /// What the component may do besides answering.
+    pub grants: Grants,
     /// Where compiled components are kept; `None` compiles at every start.
     pub cache_dir: Option<PathBuf>,
     /// Whether each answered request writes one line to the log.
@@ -158,6 +161,7 @@ impl Default for Config {
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             reuse: Reuse::default(),
             limits: Limits::default(),
+            grants: Grants::default(),
             cache_dir: crate::cache::default_dir(),
             access_log: AccessLog::Off,
             compression: false,

@@ -2,10 +2,12 @@
 
 use crate::cache::Cache;
 use crate::error::one_line;
+use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
 use crate::store::State;
 use crate::{Config, Log, PagemapScan, StartError, clock, imports};
 use std::path::Path;
+use std::sync::Arc;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 use wasmtime_wasi_http::{p2, p3};
@@ -17,6 +19,7 @@ const PARTS: u32 = 16;
 pub struct App {
     pub(crate) engine: Engine,
     pub(crate) pre: Pre,
+    pub(crate) capabilities: Arc<Capabilities>,
 }
 
 /// What each request, or each new instance, starts from.
@@ -46,6 +49,7 @@ impl App {
     fn load_with(old: Option<&Self>, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
         let bytes = read(path)?;
         let outline = Outline::read(path, &bytes)?;
+        let capabilities = Arc::new(Capabilities::open(&config.grants)?);
         let engine = match old {
             // A second pool would take as much address space as the first.
             Some(old) if old.world() == outline.world => old.engine.clone(),
@@ -61,7 +65,7 @@ impl App {
         component
             .initialize_copy_on_write_image()
             .map_err(|error| StartError::new(format!("no memory image: {}", one_line(&error))))?;
-        Ok(Self { engine, pre })
+        Ok(Self { engine, pre, capabilities })
     }
 
     /// Which `wasi:http` the component is for.

@@ -104,6 +104,11 @@ fn bare(value: &Value) -> Result<String, String> {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),
         Value::Boolean(yes) => Ok(yes.to_string()),
+        // A line for each entry, so that entries may have commas in them.
+        Value::Array(entries) => {
+            let entries = entries.iter().map(|entry| Ok(bare(entry)? + "\n"));
+            entries.collect::<Result<String, String>>()
+        }
         other => Err(format!("a {} is no value here", other.type_str())),
     }
 }
@@ -155,6 +160,10 @@ mod tests {
         let both = "[limits]\nmemory = \"1GiB\"\n[dev.limits]\nmemory = \"2GiB\"\n";
         check(both, "dev", memory, Ok("\"2GiB\""));
         check(both, "prod", memory, Ok("\"1GiB\""));
+        let env = "grants.env";
+        check("[grants]\nenv = [\"A=1,2\", \"B\"]", "prod", env, Ok("[\"A=1,2\", \"B\"]"));
+        check("[grants]\nenv = \"A=1, B\"", "prod", env, Ok("[\"A=1\", \"B\"]"));
+        check("[grants]\nenv = []", "prod", env, Ok("[]"));
         check("[server]\naccess_log = \"json\"", "prod", "server.access_log", Ok("\"json\""));
     }
 
@@ -167,6 +176,7 @@ mod tests {
         err("[limits]\nmemory = 1.5", "a float is no value here");
         err("[limits]\nheader_timeout = 10", "\"10\" is no time");
         err("[limits]\nrequests = 0", "whole number above 0");
+        err("[grants]\nenv = [[1.5]]", "a float is no value here");
         err("[limits]\nrequests = -1", "whole number above 0");
         err("[server]\nport = 70000", "no port");
         err("[server]\nhost = \"nowhere\"", "no IP address");
@@ -179,11 +189,13 @@ mod tests {
     fn what_is_printed_can_be_read() {
         let mut config = Config::default();
         config.limits.requests = 7;
+        config.grants.env = vec!["A=1,2".to_owned(), "B=\"\\".to_owned()];
         config.addr = ([0, 0, 0, 0], 99).into();
         let text = print(&config);
         let mut copy = Config::default();
         assert_eq!(apply_text(&mut copy, &text, "prod"), Ok(()));
         assert_eq!(print(&copy), text);
         assert_eq!((copy.limits.requests, copy.addr), (7, config.addr));
+        assert_eq!(copy.grants, config.grants);
     }
 }

@@ -53,6 +53,9 @@ macro_rules! get {
     (pagemap_scan, $value:expr) => {
         quote(if $value == PagemapScan::Auto { "auto" } else { "off" })
     };
+    (list, $value:expr) => {
+        list(&$value)
+    };
     (folder, $value:expr) => {
         quote(&$value.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default())
     };
@@ -84,6 +87,9 @@ macro_rules! set {
             "off" => Ok(PagemapScan::Off),
             other => Err(format!("{other:?} is neither auto nor off")),
         }
+    };
+    (list, $text:expr) => {
+        Ok::<_, String>(parse_list($text))
     };
     (folder, $text:expr) => {
         Ok::<_, String>((!$text.is_empty()).then(|| $text.into()))
@@ -138,6 +144,7 @@ keys! {
     "limits.random_bytes" size limits.random_bytes "Random bytes that one call asks for." "500";
     "limits.log_line" size limits.log_line "Bytes of a guest's log line." "line cut";
     "limits.log_bytes" size limits.log_bytes "Bytes that a guest logs for one request." "rest dropped, and counted";
+    "grants.env" list grants.env "Variables of the guest's environment: NAME=value, or NAME for the host's own value." "";
 }
 
 /// Finds a key by its name.
@@ -187,6 +194,18 @@ fn too_large(text: &str) -> String {
     format!("{text:?} is too large")
 }
 
+/// Reads a list: a line for each entry, as the file gives them, or commas between them.
+fn parse_list(text: &str) -> Vec<String> {
+    let entries: Vec<&str> = if text.contains('\n') { text.lines().collect() } else { text.split(',').collect() };
+    entries.into_iter().map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
+}
+
+/// A TOML array of strings.
+fn list(entries: &[String]) -> String {
+    let entries: Vec<_> = entries.iter().map(|entry| quote(entry)).collect();
+    format!("[{}]", entries.join(", "))
+}
+
 /// A TOML string.
 fn quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -219,7 +238,7 @@ mod tests {
         for key in KEYS {
             let mut copy = Config::default();
             let text = (key.get)(&config);
-            let bare = text.trim_matches('"');
+            let bare = if text == "[]" { "" } else { text.trim_matches('"') };
             assert_eq!((key.set)(&mut copy, bare), Ok(()), "{}", key.name);
             assert_eq!((key.get)(&copy), text, "{}", key.name);
             assert!(key.doc.ends_with('.'), "{}", key.name);

@@ -1,5 +1,6 @@
 //! What belongs to one instance: its resources, limits and rights.
 
+use crate::grants::Capabilities;
 use crate::guest_log::{Channel, GuestLog};
 use crate::{Limits, Log};
 use std::sync::Arc;
@@ -13,6 +14,15 @@ use wasmtime_wasi_http::{
 /// Bytes that a guest may hand over in one write to a body.
 const BODY_CHUNK: usize = 64 * 1024;
 
+/// What the instances of one component have in common.
+#[derive(Clone)]
+pub(crate) struct Blueprint {
+    pub(crate) engine: Engine,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) log: Log,
+    pub(crate) capabilities: Arc<Capabilities>,
+}
+
 /// The state of one instance.
 pub struct State {
     /// Made when the guest first asks for it; most requests never do.
@@ -22,12 +32,14 @@ pub struct State {
     hooks: Hooks,
     memory: StoreLimits,
     limits: Arc<Limits>,
+    capabilities: Arc<Capabilities>,
     log: GuestLog,
 }
 
 impl State {
     /// Makes a store for an instance whose log lines carry `id`.
-    pub(crate) fn store(engine: &Engine, limits: &Arc<Limits>, log: &Log, id: u64) -> Store<Self> {
+    pub(crate) fn store(blueprint: &Blueprint, id: u64) -> Store<Self> {
+        let Blueprint { engine, limits, log, capabilities } = blueprint;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.resources);
         let mut http = WasiHttpCtx::new();
@@ -39,6 +51,7 @@ impl State {
             hooks: Hooks,
             memory: StoreLimitsBuilder::new().memory_size(limits.memory).table_elements(limits.table_elements).build(),
             limits: limits.clone(),
+            capabilities: capabilities.clone(),
             log: GuestLog::new(log.clone(), id, limits),
         };
         let mut store = Store::new(engine, state);
@@ -67,11 +80,12 @@ impl State {
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let Self { wasi, table, log, limits, .. } = self;
+        let Self { wasi, table, log, limits, capabilities, .. } = self;
         let ctx = wasi.get_or_insert_with(|| {
             let mut ctx = WasiCtx::builder();
             ctx.stdout(log.stream(Channel::Stdout))
                 .stderr(log.stream(Channel::Stderr))
+                .envs(&capabilities.env)
                 .max_random_size(limits.random_bytes)
                 .allow_tcp(false)
                 .allow_udp(false);

@@ -4,6 +4,7 @@
 use crate::conn::Conn;
 use crate::dispatch::{p2, p3};
 use crate::engine::{App, Pre};
+use crate::store::Blueprint;
 use crate::tls::Tls;
 use crate::{Config, Limits, Log, connection};
 use hyper::http::uri::Authority;
@@ -85,20 +86,23 @@ impl Hand {
 
 impl Dispatch {
     fn new(app: &App, shared: &Shared) -> Self {
-        let (engine, limits) = (app.engine.clone(), shared.limits.clone());
-        let (log, reuse) = (shared.log.clone(), shared.config.reuse);
+        let reuse = shared.config.reuse;
+        let blueprint = Blueprint {
+            engine: app.engine.clone(),
+            limits: shared.limits.clone(),
+            log: shared.log.clone(),
+            capabilities: app.capabilities.clone(),
+        };
         match &app.pre {
             Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
-                engine,
+                blueprint,
                 pre: pre.clone(),
-                limits,
-                log,
                 reuse: reuse.requests_p2,
                 warm: p2::Warm::default(),
             })),
             Pre::P3(pre) => {
                 let pre = pre.clone();
-                Self::P3(p3::Dispatcher::new(engine, pre, limits, log, reuse, random_id()))
+                Self::P3(p3::Dispatcher::new(blueprint, pre, reuse, random_id()))
             }
         }
     }

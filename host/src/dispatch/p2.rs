@@ -3,8 +3,7 @@
 
 use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::request::Incoming;
-use crate::store::State;
-use crate::{Limits, Log};
+use crate::store::{Blueprint, State};
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
-use wasmtime::{Engine, Store};
+use wasmtime::Store;
 use wasmtime_wasi_http::WasiHttpView;
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
 use wasmtime_wasi_http::p2::bindings::{Proxy, ProxyPre};
@@ -20,10 +19,8 @@ use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 
 /// What a worker thread needs to run requests.
 pub(crate) struct Dispatcher {
-    pub(crate) engine: Engine,
+    pub(crate) blueprint: Blueprint,
     pub(crate) pre: ProxyPre<State>,
-    pub(crate) limits: Arc<Limits>,
-    pub(crate) log: Log,
     pub(crate) reuse: u32,
     pub(crate) warm: Warm,
 }
@@ -125,15 +122,15 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) -> Outcome {
-    let Dispatcher { engine, pre, limits, log, .. } = &*dispatcher;
+    let Dispatcher { blueprint, pre, .. } = &*dispatcher;
     let mut instance = match dispatcher.instance(request.id) {
         Some(mut instance) => {
-            instance.store.set_hostcall_fuel(limits.hostcall_bytes);
+            instance.store.set_hostcall_fuel(blueprint.limits.hostcall_bytes);
             instance.store.set_epoch_deadline(1);
             instance
         }
         None => {
-            let mut store = State::store(engine, limits, log, request.id);
+            let mut store = State::store(blueprint, request.id);
             match pre.instantiate_async(&mut store).await {
                 Ok(proxy) => Instance { store, proxy, requests: 0, idle_since: Instant::now() },
                 Err(error) => return (None, Err(error)),
@@ -189,7 +186,7 @@ impl Guest {
             Poll::Ready(Ok((_, Err(error)))) => Poll::Ready(Err(Failure::of(&error))),
             Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
             Poll::Pending => {
-                if self.late(cx, self.dispatcher.limits.request_timeout) {
+                if self.late(cx, self.dispatcher.blueprint.limits.request_timeout) {
                     self.run = None;
                     return Poll::Ready(Err(Failure::Timeout("request_timeout")));
                 }
@@ -210,7 +207,7 @@ impl Guest {
             return Poll::Ready(Ok(outcome));
         }
         self.busy += begin.elapsed();
-        if self.busy > self.dispatcher.limits.cpu_time {
+        if self.busy > self.dispatcher.blueprint.limits.cpu_time {
             self.run = None;
             return Poll::Ready(Err(Failure::Timeout("cpu_time")));
         }
@@ -238,7 +235,7 @@ impl Guest {
             Err(failure) => failure,
         };
         let (id, reason) = (self.id, failure.reason());
-        self.dispatcher.log.line(format!("tabi: [{id:016x}] after the answer: {reason}"));
+        self.dispatcher.blueprint.log.line(format!("tabi: [{id:016x}] after the answer: {reason}"));
     }
 
     /// Lets the guest finish what it does after its answer, within its time.
@@ -246,7 +243,7 @@ impl Guest {
         if self.run.is_none() {
             return;
         }
-        let limit = self.dispatcher.limits.post_return_timeout;
+        let limit = self.dispatcher.blueprint.limits.post_return_timeout;
         tokio::spawn(async move {
             let rest = std::future::poll_fn(|cx| self.poll(cx));
             let late = Err(Failure::Timeout("post_return_timeout"));
@@ -274,7 +271,7 @@ impl Stream {
     /// Gives the next frame; `None` is a proper end.
     pub(crate) fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Failure>>> {
         self.advance(cx);
-        let limits = self.guest.dispatcher.limits.clone();
+        let limits = self.guest.dispatcher.blueprint.limits.clone();
         let age = self.since.get_or_insert_with(Instant::now).elapsed();
         if age > limits.stream_timeout {
             return self.give_up("stream_timeout");
@@ -358,7 +355,7 @@ impl Stream {
     /// Reads the rest of the body without a client, for answers that have none to show.
     pub(crate) fn drain(mut self) {
         tokio::spawn(async move {
-            let limit = self.guest.dispatcher.limits.stream_timeout;
+            let limit = self.guest.dispatcher.blueprint.limits.stream_timeout;
             let whole = std::future::poll_fn(|cx| {
                 loop {
                     match self.poll_frame(cx) {

@@ -4,7 +4,7 @@
 
 use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::request::Incoming;
-use crate::store::State;
+use crate::store::{Blueprint, State};
 use crate::{Limits, Log, Reuse};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame};
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use wasmtime::component::GuestTaskId;
-use wasmtime::{Engine, Store, StoreContextMut};
+use wasmtime::{Store, StoreContextMut};
 use wasmtime_wasi_http::handler::{
     ExpirationError, HandlerState, Instance, InstantiationError, Proxy, ProxyHandler, ShouldAccept, TrapOrPanicError,
     WorkerExpiration, WorkerState, WorkerStatus,
@@ -41,10 +41,8 @@ struct Instances {
 /// What new instances are made of.
 #[derive(Clone)]
 struct Handler {
-    engine: Engine,
+    blueprint: Blueprint,
     pre: ServicePre<State>,
-    limits: Arc<Limits>,
-    log: Log,
     reuse: Reuse,
     next: Arc<AtomicU64>,
 }
@@ -84,16 +82,10 @@ impl Drop for Open {
 }
 
 impl Dispatcher {
-    pub(crate) fn new(
-        engine: Engine,
-        pre: ServicePre<State>,
-        limits: Arc<Limits>,
-        log: Log,
-        reuse: Reuse,
-        first_id: u64,
-    ) -> Self {
+    pub(crate) fn new(blueprint: Blueprint, pre: ServicePre<State>, reuse: Reuse, first_id: u64) -> Self {
         let next = Arc::new(AtomicU64::new(first_id));
-        let handler = Handler { engine, pre, limits: limits.clone(), log, reuse, next };
+        let limits = blueprint.limits.clone();
+        let handler = Handler { blueprint, pre, reuse, next };
         let instances = Mutex::new(Instances { handler: ProxyHandler::new(handler.clone()), number: 0 });
         Self { instances, handler, limits }
     }
@@ -169,7 +161,8 @@ impl HandlerState for Handler {
 
     async fn instantiate(&self) -> wasmtime::Result<Instance<State, Expiration, Worker>> {
         let id = self.next.fetch_add(1, Relaxed);
-        let mut store = State::store(&self.engine, &self.limits, &self.log, id);
+        let Blueprint { limits, log, .. } = &self.blueprint;
+        let mut store = State::store(&self.blueprint, id);
         let proxy = self.pre.instantiate_async(&mut store).await?;
         let life = Arc::new(Life::default());
         Ok(Instance {
@@ -177,12 +170,12 @@ impl HandlerState for Handler {
             proxy: Proxy::P3(proxy),
             view: State::http,
             expiration: Expiration {
-                limits: self.limits.clone(),
+                limits: limits.clone(),
                 idle: self.reuse.idle,
                 life: life.clone(),
                 sleep: Box::pin(tokio::time::sleep(Duration::MAX)),
             },
-            state: Worker { id, log: self.log.clone(), limits: self.limits.clone(), reuse: self.reuse, life },
+            state: Worker { id, log: log.clone(), limits: limits.clone(), reuse: self.reuse, life },
         })
     }
 }
