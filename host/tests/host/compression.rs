@@ -1,7 +1,11 @@
 //! Compressed answers as they are on the wire: what is compressed, for whom, and how it ends.
 
 use crate::client::{Client, Reply};
+use crate::http2::{block_on, connect};
 use crate::support::{Running, config, misbehave, misbehave3};
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Bytes;
 use miniz_oxide::inflate::decompress_to_vec;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
@@ -278,4 +282,47 @@ fn guests_of_0_3_are_compressed_too() {
     let reply = ask(&running, "GET", "/text-cut", &[GZIP]);
     assert!(!reply.complete, "{reply:?}");
     assert_eq!(Reader::default().read(&reply.body), ("begun".to_owned(), false));
+}
+
+/// Asks over HTTP/2; tells the coding, the body, and whether the stream came to a proper end.
+async fn ask_h2(running: &Running, method: &str, target: &str, end: &str) -> (Option<String>, Vec<u8>, bool) {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("http://test{target}"))
+        .header("accept-encoding", "gzip")
+        .header("answer", "content-type=text/plain")
+        .header("end", end);
+    let request = request.body(Full::<Bytes>::default()).expect("a request");
+    let mut sender = connect(running.server.addr()).await;
+    let response = sender.send_request(request).await.expect("a response");
+    let coding = response.headers().get("content-encoding").map(|value| value.to_str().expect("text").to_owned());
+    let (mut body, mut all) = (response.into_body(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        match frame {
+            Ok(frame) => all.extend_from_slice(frame.data_ref().map_or(&[], |data| &data[..])),
+            Err(_) => return (coding, all, false),
+        }
+    }
+    (coding, all, true)
+}
+
+#[test]
+fn http_2_has_the_same() {
+    let running = start();
+    block_on(async {
+        for length in [5000, 500_000] {
+            let target = format!("/document?{length}");
+            let (coding, body, whole) = ask_h2(&running, "GET", &target, "").await;
+            assert_eq!((coding.as_deref(), whole), (Some("gzip"), true));
+            assert_eq!(gunzip(&body), text(length));
+            let (coding, body, whole) = ask_h2(&running, "HEAD", &target, "").await;
+            assert_eq!((coding.as_deref(), body.len(), whole), (Some("gzip"), 0, true));
+            let (coding, body, whole) = ask_h2(&running, "GET", &target, "trap").await;
+            assert_eq!((coding.as_deref(), whole), (Some("gzip"), false));
+            let (seen, end) = Reader::default().read(&body);
+            assert!(!end && text(length).starts_with(&seen), "{}", seen.len());
+        }
+        let short = ask_h2(&running, "GET", "/document?100", "").await;
+        assert_eq!(short, (None, text(100).into_bytes(), true));
+    });
 }

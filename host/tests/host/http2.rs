@@ -8,13 +8,13 @@ use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::net::SocketAddr;
 
-type Sender = SendRequest<Full<Bytes>>;
+pub type Sender = SendRequest<Full<Bytes>>;
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
 }
 
-async fn connect(addr: SocketAddr) -> Sender {
+pub async fn connect(addr: SocketAddr) -> Sender {
     let stream = tokio::net::TcpStream::connect(addr).await.expect("connected");
     let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("a handshake");
     tokio::spawn(connection);
