@@ -1,7 +1,7 @@
 //! What CI checks, and the test command that it shares with the README.
 
 use crate::run::{Steps, cargo, run, text};
-use crate::{apps, costs, fuzz, root, sizes};
+use crate::{apps, costs, fuzz, packages, root, sizes};
 
 /// The sets of the framework's features that have to build, natively and for wasm: a list, since
 /// all combinations of them would be thousands.
@@ -45,6 +45,7 @@ pub fn test(arguments: &[&str]) -> Result<(), String> {
 pub fn all() -> Result<(), String> {
     let mut steps = Steps::default();
     steps.step("wasm target", || tabi_toolchain::ensure_wasm_target(&mut crate::say).map_err(text));
+    steps.step("packages", packages::ensure);
     steps.step("format", || both(&["fmt", "--all", "--check"], &[]));
     steps.step("tidy", || run(cargo().args(["test", "--package", "xtask"])));
     steps.step("feature sets", || FEATURES.iter().try_for_each(|set| features(set)));

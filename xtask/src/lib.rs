@@ -4,6 +4,7 @@ pub mod apps;
 pub mod ci;
 pub mod costs;
 pub mod fuzz;
+pub mod packages;
 pub mod peers;
 pub mod run;
 pub mod sizes;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, costs, fuzz, peers, run, say, sizes, trial};
+use xtask::{apps, ci, costs, fuzz, packages, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -16,6 +16,7 @@ const USAGE: &str = "cargo xtask <command>
                      --bless writes it, and docs/costs.md
   fuzz [target|all] [seconds]
                      runs the fuzz targets, led by coverage; 60 seconds each
+  packages           installs the Debian packages of programs that tests run (as root)
   toolchain-check    installs the wasm target in scratch copies of the toolchain, both ways (3 minutes)
 ";
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz::all("all", "60"),
         ["fuzz", name] => fuzz::all(name, "60"),
         ["fuzz", name, seconds] => fuzz::all(name, seconds),
+        ["packages"] => packages::ensure(),
         ["toolchain-check"] => trial::check(),
         ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

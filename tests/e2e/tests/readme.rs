@@ -21,6 +21,7 @@ fn commands_do_what_they_say() {
             command.current_dir(xtask::root()).env("TABI_PORT", "0").args(arguments.split(' '));
             server = Some(Server::start(command, None));
         } else if line.starts_with("curl ") {
+            let _ = xtask::packages::program("curl");
             let address = &server.as_ref().expect("a server is started first").address;
             let line = line.replace("127.0.0.1:8080", address).replacen("curl", "curl --silent --show-error", 1);
             let output = Command::new("sh").args(["-c", &line]).output().unwrap();
