@@ -143,7 +143,10 @@ fn unused() -> Result<(), String> {
 }
 
 /// Returns how large the component with a feature is.
-fn size(feature: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// When it cannot be built.
+pub fn size(feature: &str) -> Result<u64, String> {
     Ok(build(feature, &[])?.len() as u64)
 }
 

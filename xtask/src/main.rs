@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, costs, fuzz, packages, peers, run, say, sizes, trial};
+use xtask::{apps, ci, costs, encoders, fuzz, packages, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -14,6 +14,7 @@ const USAGE: &str = "cargo xtask <command>
   bench [option…]    the servers under load, side by side, for docs/benchmarks.md (bench --help)
   costs              what each convenience costs in a component, against tests/costs/costs.toml;
                      --bless writes it, and docs/costs.md
+  encoders           what compressing in a component would cost: the table of docs/compression.md
   fuzz [target|all] [seconds]
                      runs the fuzz targets, led by coverage; 60 seconds each
   packages           installs the Debian packages of programs that tests run (as root)
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         }
         ["costs"] => costs::print(),
         ["costs", "--bless"] => costs::bless(),
+        ["encoders"] => encoders::print(),
         ["fuzz"] => fuzz::all("all", "60"),
         ["fuzz", name] => fuzz::all(name, "60"),
         ["fuzz", name, seconds] => fuzz::all(name, seconds),

@@ -36,6 +36,18 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// Runs a command and returns what it prints.
+///
+/// # Errors
+/// When it can't be started, ends with a failure, or prints what is no text.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.stderr(std::process::Stdio::inherit()).output().map_err(text)?;
+    if !output.status.success() {
+        return Err(format!("{} ended with {}", command.get_program().display(), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(text)
+}
+
 /// The steps of one run, with what became of them.
 #[derive(Default)]
 pub struct Steps(Vec<(&'static str, Duration, Result<(), String>)>);

@@ -55,6 +55,8 @@ router! {
     "problems" => Router::new().with(tabi::Problems).get("/", hello),
     "stream" => Router::new().get("/", pages::stream),
     "events" => Router::new().get("/", pages::events),
+    "deflate" => Router::new().get("/", pages::deflate),
+    "brotli" => Router::new().get("/", pages::brotli),
 }
 
 tabi::serve!(router);

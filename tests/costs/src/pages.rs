@@ -154,3 +154,16 @@ pub(crate) async fn stream(_: Request) -> Result {
 pub(crate) async fn events(_: Request) -> Result {
     Ok(sse::stream(async |mut events| events.send(Event::data("hello").name("a").id("1")).await))
 }
+
+#[cfg(feature = "deflate")]
+pub(crate) async fn deflate(_: Request) -> Result {
+    Ok(Response::text(miniz_oxide::deflate::compress_to_vec(b"hello", 6)))
+}
+
+#[cfg(feature = "brotli")]
+pub(crate) async fn brotli(_: Request) -> Result {
+    let params = brotli::enc::BrotliEncoderParams { quality: 4, lgwin: 22, ..Default::default() };
+    let mut compressed = Vec::new();
+    brotli::BrotliCompress(&mut &b"hello"[..], &mut compressed, &params)?;
+    Ok(Response::text(compressed))
+}
