@@ -101,7 +101,7 @@ impl Drop for Exchange {
             // Dropped by the connection: the client is gone.
             End::Open => "client-gone",
         };
-        let line = record.line(self.id, &self.conn.peer, self.bytes, end);
+        let line = record.line(self.id, &self.conn.peer.to_string(), self.bytes, end);
         self.log.line(line);
     }
 }

@@ -15,6 +15,12 @@ const MIB: usize = 1024 * KIB;
 pub struct Config {
     /// Where to listen. Port 0 asks the system for a free one.
     pub addr: SocketAddr,
+    /// Whether to listen for http at `addr`.
+    pub http: bool,
+    /// A Unix socket to listen on for http.
+    pub unix: Option<PathBuf>,
+    /// The permissions of the Unix socket.
+    pub unix_mode: u32,
     /// The port for https on the same address, when a certificate is given.
     pub tls_port: u16,
     /// The certificate chain for https, in PEM form.
@@ -155,6 +161,9 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             addr: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            http: true,
+            unix: None,
+            unix_mode: 0o660,
             tls_port: 8443,
             tls_cert: None,
             tls_key: None,

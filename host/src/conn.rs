@@ -3,6 +3,7 @@
 //! The timers are lazy: a deadline moves by storing a number, and the one armed sleep looks,
 //! when it wakes, whether the deadline has moved. A busy connection pays no timer per request.
 
+use crate::peer::Peer;
 use crate::{Limits, clock};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::io;
@@ -15,8 +16,8 @@ use tokio::time::{Instant, Sleep};
 
 /// What others may know of a connection and ask of it.
 pub(crate) struct Conn {
-    /// The address of the client, for the log.
-    pub(crate) peer: String,
+    /// Who connected.
+    pub(crate) peer: Peer,
     pub(crate) https: bool,
     h2: AtomicBool,
     open: AtomicU32,
@@ -36,7 +37,7 @@ pub(crate) enum Stop {
 }
 
 impl Conn {
-    pub(crate) fn new(peer: String, https: bool) -> Arc<Self> {
+    pub(crate) fn new(peer: Peer, https: bool) -> Arc<Self> {
         Arc::new(Self {
             peer,
             https,

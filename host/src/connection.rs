@@ -1,6 +1,7 @@
 //! One connection: HTTP/1 or HTTP/2, until it ends, idles too long or is asked to stop.
 
 use crate::conn::{Conn, Stop, Timed};
+use crate::stream::{Plain, Stream};
 use crate::worker::{Guard, Worker};
 use crate::{Limits, service};
 use hyper::server::conn::{http1, http2};
@@ -9,12 +10,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 
 /// Serves one connection to its end.
-pub(crate) async fn run(worker: Arc<Worker>, stream: TcpStream, guard: Guard) {
+pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, guard: Guard) {
     let conn = guard.conn.clone();
     let limits = worker.shared.limits.clone();
     // A client that is silent for too long, stops half way or is already gone gets nothing more.
@@ -23,26 +21,23 @@ pub(crate) async fn run(worker: Arc<Worker>, stream: TcpStream, guard: Guard) {
             let shaken = tokio::time::timeout(limits.tls_timeout, tls.acceptor.accept(stream));
             if let Some(Ok(Ok(stream))) = until_stopped(&conn, pin!(shaken)).await {
                 let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                serve(worker, conn, stream, h2).await;
+                serve(worker, conn, Stream::Tls(Box::new(stream)), h2).await;
             }
         }
         None => {
             let sniffed = {
-                let sniff = pin!(tokio::time::timeout(limits.header_timeout, starts_like_h2(&stream)));
+                let sniff = pin!(tokio::time::timeout(limits.header_timeout, starts_like_h2(&mut stream)));
                 until_stopped(&conn, sniff).await
             };
             if let Some(Ok(Ok(h2))) = sniffed {
-                serve(worker, conn, stream, h2).await;
+                serve(worker, conn, Stream::Plain(stream), h2).await;
             }
         }
     }
     drop(guard);
 }
 
-async fn serve<S>(worker: Arc<Worker>, conn: Arc<Conn>, stream: S, h2: bool)
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+async fn serve(worker: Arc<Worker>, conn: Arc<Conn>, stream: Stream, h2: bool) {
     let limits = worker.shared.limits.clone();
     let io = Timed::new(TokioIo::new(stream), conn.clone(), limits.clone());
     let service = service_fn({
@@ -116,24 +111,18 @@ async fn until_stopped<F: Future>(conn: &Conn, mut work: Pin<&mut F>) -> Option<
     .await
 }
 
-/// Looks at the first bytes, without taking them, for HTTP/2 with prior knowledge (RFC 9113 3.3).
-async fn starts_like_h2(stream: &TcpStream) -> std::io::Result<bool> {
+/// Looks at the first bytes for HTTP/2 with prior knowledge (RFC 9113 3.3).
+async fn starts_like_h2(stream: &mut Plain) -> std::io::Result<bool> {
     // No HTTP/1 method that anybody uses starts like the preface.
     const PREFACE: &[u8] = b"PRI * HTTP/2.0";
-    let mut bytes = [0; PREFACE.len()];
     loop {
-        let count = stream.peek(&mut bytes).await?;
-        let seen = &bytes[..count];
-        if count == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        let seen = stream.ahead();
+        if seen.starts_with(PREFACE) {
+            return Ok(true);
         }
         if !PREFACE.starts_with(seen) {
             return Ok(false);
         }
-        if count == PREFACE.len() {
-            return Ok(true);
-        }
-        // The socket stays readable while these bytes wait, so it can't be waited for.
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        stream.look(PREFACE.len()).await?;
     }
 }

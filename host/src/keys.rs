@@ -47,6 +47,9 @@ macro_rules! get {
     (access_log, $value:expr) => {
         quote($value.name())
     };
+    (mode, $value:expr) => {
+        quote(&format!("{:03o}", $value))
+    };
     (switch, $value:expr) => {
         quote(if $value { "on" } else { "off" })
     };
@@ -74,6 +77,12 @@ macro_rules! set {
     (access_log, $text:expr) => {
         AccessLog::parse($text)
     };
+    (mode, $text:expr) => {
+        match u32::from_str_radix($text, 8) {
+            Ok(mode) if $text.len() == 3 => Ok(mode),
+            _ => Err(format!("{:?} are no permissions; write three octal digits, such as \"660\"", $text)),
+        }
+    };
     (switch, $text:expr) => {
         match $text {
             "on" => Ok(true),
@@ -97,6 +106,9 @@ macro_rules! set {
 }
 
 keys! {
+    "server.http" switch http "Listen for http on server.host and server.port: on or off." "";
+    "server.unix" folder unix "A Unix socket to listen on for http; empty for none." "";
+    "server.unix_mode" mode unix_mode "Who may connect to the Unix socket: permissions as three octal digits." "";
     "server.tls_port" count tls_port "The port for https, when a certificate is given." "";
     "server.tls_cert" folder tls_cert "The certificate chain for https (PEM); read again when it changes." "";
     "server.tls_key" folder tls_key "The private key of the certificate (PEM)." "";

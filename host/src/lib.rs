@@ -33,15 +33,19 @@ mod gzip;
 mod imports;
 mod inspect;
 pub mod keys;
+mod listener;
 mod log;
+mod peer;
 mod request;
 mod server;
 mod service;
 mod store;
+mod stream;
 mod tls;
 mod units;
 mod worker;
 
+use listener::Listener;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
@@ -50,6 +54,7 @@ pub use engine::App;
 pub use error::StartError;
 pub use grants::Grants;
 pub use inspect::{Outline, World};
+pub use listener::Listeners;
 pub use log::Log;
 pub use server::Server;
 
@@ -88,12 +93,21 @@ impl Host {
         &self.app
     }
 
-    /// Listens where the configuration says.
+    /// Opens every socket that the configuration names.
+    ///
+    /// # Errors
+    /// When one can't be opened: a port or a path is in use or not allowed, or an address is not one
+    /// of this machine.
+    pub fn listen(&self) -> Result<Listeners, StartError> {
+        Listeners::open(&self.config)
+    }
+
+    /// Listens for http on the port that the configuration says.
     ///
     /// # Errors
     /// When the port is in use or not allowed, or the address is not one of this machine.
     pub fn bind(&self) -> Result<TcpListener, StartError> {
-        listen(self.config.addr)
+        listener::open_port(self.config.addr)
     }
 
     /// Listens for https as well, if the configuration has a certificate.
@@ -104,7 +118,7 @@ impl Host {
         if self.config.tls_cert.is_none() {
             return Ok(None);
         }
-        listen(SocketAddr::new(self.config.addr.ip(), self.config.tls_port)).map(Some)
+        listener::open_port(SocketAddr::new(self.config.addr.ip(), self.config.tls_port)).map(Some)
     }
 
     /// Serves connections of `listener` until the server is told to stop.
@@ -120,48 +134,21 @@ impl Host {
     /// # Errors
     /// When threads can't be started, or the certificate or its key can't be used.
     pub fn serve_both(&self, plain: TcpListener, secure: Option<TcpListener>) -> Result<Server, StartError> {
-        let mut listeners = vec![(plain, None)];
-        if let Some(secure) = secure {
-            let (Some(cert), Some(key)) = (&self.config.tls_cert, &self.config.tls_key) else {
-                return Err(StartError::new("https needs both server.tls_cert and server.tls_key"));
-            };
-            listeners.push((secure, Some(tls::Tls::load(cert, key)?)));
-        }
-        Server::start(listeners, &self.app, self.config.clone(), self.log.clone())
+        let mut all = vec![Listener::from(plain)];
+        all.extend(secure.map(|secure| Listener::from(secure).secure()));
+        self.serve_all(Listeners(all))
     }
-}
 
-/// Connections that may wait to be accepted.
-const BACKLOG: i32 = 4096;
-
-fn listen(addr: SocketAddr) -> Result<TcpListener, StartError> {
-    let open = || {
-        let socket = socket2::Socket::new(
-            socket2::Domain::for_address(addr),
-            socket2::Type::STREAM,
-            Some(socket2::Protocol::TCP),
-        )?;
-        // A server that was just stopped must not keep its successor from the port.
-        socket.set_reuse_address(true)?;
-        socket.bind(&addr.into())?;
-        socket.listen(BACKLOG)?;
-        Ok(socket.into())
-    };
-    open().map_err(|error: std::io::Error| {
-        let (ip, port) = (addr.ip(), addr.port());
-        StartError::new(match error.kind() {
-            std::io::ErrorKind::AddrInUse => format!(
-                "port {port} on {ip} is in use by another program; stop it or choose another with \
-                 --port (0 takes a free one)"
-            ),
-            std::io::ErrorKind::PermissionDenied => format!(
-                "no permission to listen on port {port}: ports below 1024 need privileges; choose \
-                 another with --port"
-            ),
-            std::io::ErrorKind::AddrNotAvailable => {
-                format!("{ip} is not an address of this machine; choose another with --host")
-            }
-            _ => format!("can't listen on {addr}: {error}"),
-        })
-    })
+    /// Serves everything that connects to `listeners`.
+    ///
+    /// # Errors
+    /// When threads can't be started, or the certificate or its key can't be used.
+    pub fn serve_all(&self, listeners: Listeners) -> Result<Server, StartError> {
+        let tls = match (&self.config.tls_cert, &self.config.tls_key) {
+            _ if !listeners.0.iter().any(|listener| listener.secure) => None,
+            (Some(cert), Some(key)) => Some(tls::Tls::load(cert, key)?),
+            _ => return Err(StartError::new("https needs both server.tls_cert and server.tls_key")),
+        };
+        Server::start(listeners, tls, &self.app, self.config.clone(), self.log.clone())
+    }
 }

@@ -39,13 +39,8 @@ fn serve(args: &Serve, dev: bool) -> Result<(), StartError> {
     let log = Log::stderr();
     let path = component(&args.path, &args.build)?;
     let mut host = Host::load(&path, config, log.clone())?;
-    let server = host.serve_both(host.bind()?, host.bind_tls()?)?;
-    let url = format!("http://{}/", server.addr());
-    println!("Serving HTTP on {url}");
-    if let Some(addr) = server.tls_addr() {
-        println!("Serving HTTPS on https://{addr}/");
-    }
-    println!("Try: curl {url}");
+    let server = host.serve_all(host.listen()?)?;
+    announce(&server);
     let mut watch = dev.then(|| Watch::new(&args.path));
     let reload = |server: &Server| {
         let done = component(&args.path, &args.build).and_then(|path| host.reload(server, &path));
@@ -55,6 +50,20 @@ fn serve(args: &Serve, dev: bool) -> Result<(), StartError> {
         });
     };
     run(server, &log, || watch.as_mut().is_some_and(Watch::changed), reload)
+}
+
+/// Says where to find the server, the first line for programs that have started it.
+fn announce(server: &Server) {
+    for endpoint in server.endpoints() {
+        let name = if endpoint.starts_with("https") { "HTTPS" } else { "HTTP" };
+        println!("Serving {name} on {endpoint}");
+    }
+    if let Some(first) = server.endpoints().next() {
+        match first.split_once("+unix:") {
+            Some((scheme, path)) => println!("Try: curl --unix-socket {path} {scheme}://localhost/"),
+            None => println!("Try: curl {first}"),
+        }
+    }
 }
 
 /// How often files are looked at by `tabi dev`.

@@ -5,21 +5,23 @@
 
 use crate::conn::Stop;
 use crate::engine::App;
+use crate::listener::{Endpoint, Listener, Listeners};
+use crate::peer::Peer;
+use crate::stream::Socket;
 use crate::tls::Tls;
 use crate::worker::{Guard, Hand, Shared, Worker, block_on};
 use crate::{Config, Log, StartError};
 use hyper::http::uri::Authority;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 /// A listening server. Dropping it aborts what is open.
 pub struct Server {
-    addrs: Vec<SocketAddr>,
+    endpoints: Vec<Endpoint>,
     stop: watch::Sender<Stop>,
     workers: Vec<Arc<Worker>>,
     acceptor: Option<JoinHandle<()>>,
@@ -28,18 +30,17 @@ pub struct Server {
 impl Server {
     /// Serves `app` on `listeners` with threads of its own.
     pub(crate) fn start(
-        listeners: Vec<(TcpListener, Option<Tls>)>,
+        listeners: Listeners,
+        tls: Option<Tls>,
         app: &App,
         config: Config,
         log: Log,
     ) -> Result<Self, StartError> {
         let fail = |error: std::io::Error| StartError::new(format!("can't serve: {error}"));
-        let mut addrs = Vec::new();
-        for (listener, _) in &listeners {
-            listener.set_nonblocking(true).map_err(fail)?;
-            addrs.push(listener.local_addr().map_err(fail)?);
-        }
-        let local = addrs.first().and_then(|addr| Authority::try_from(addr.to_string()).ok());
+        let endpoints = listeners.0.iter().map(Listener::prepare).collect::<Result<Vec<_>, _>>().map_err(fail)?;
+        let tls = tls.map(Arc::new);
+        let local = endpoints.iter().find_map(Endpoint::addr);
+        let local = local.and_then(|addr| Authority::try_from(addr.to_string()).ok());
         let local = local.unwrap_or_else(|| Authority::from_static("localhost"));
         let shared = Arc::new(Shared::new(config, log, local));
         let mut crew = Vec::new();
@@ -52,25 +53,35 @@ impl Server {
             .name("tabi-accept".into())
             .spawn(move || {
                 let crew = Arc::new(crew);
-                block_on(&shared.log, reception(listeners, &shared, &crew, stopping));
+                block_on(&shared.log, reception(listeners, tls, &shared, &crew, stopping));
                 for hand in Arc::into_inner(crew).into_iter().flatten() {
                     hand.dismiss();
                 }
             })
             .map_err(fail)?;
-        Ok(Self { addrs, stop, workers, acceptor: Some(acceptor) })
+        Ok(Self { endpoints, stop, workers, acceptor: Some(acceptor) })
     }
 
-    /// Where it listens for http; the port is a real one even if 0 was asked for.
+    /// Where it listens for http; the port is a real one even if 0 was asked for, and 0 if it does
+    /// not listen for http at all.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
-        self.addrs[0]
+        self.port(false).unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
     }
 
     /// Where it listens for https, if it does.
     #[must_use]
     pub fn tls_addr(&self) -> Option<SocketAddr> {
-        self.addrs.get(1).copied()
+        self.port(true)
+    }
+
+    /// Everything that it listens on, as text: `http://127.0.0.1:8080/`, `http+unix:/run/tabi.sock`.
+    pub fn endpoints(&self) -> impl Iterator<Item = String> {
+        self.endpoints.iter().map(Endpoint::to_string)
+    }
+
+    fn port(&self, secure: bool) -> Option<SocketAddr> {
+        self.endpoints.iter().filter(|endpoint| endpoint.secure == secure).find_map(Endpoint::addr)
     }
 
     /// Has every request from now on answered by `app`; those that have begun stay where they are.
@@ -115,15 +126,18 @@ impl Drop for Server {
 
 /// The acceptor's life: all doors at once, and when they are closed, everybody is seen off.
 async fn reception(
-    listeners: Vec<(TcpListener, Option<Tls>)>,
+    listeners: Listeners,
+    tls: Option<Arc<Tls>>,
     shared: &Arc<Shared>,
     crew: &Arc<Vec<Hand>>,
     stopping: watch::Receiver<Stop>,
 ) {
     let doors: Vec<_> = listeners
+        .0
         .into_iter()
-        .map(|(listener, tls)| {
-            let door = door(listener, tls.map(Arc::new), shared.clone(), crew.clone(), stopping.clone());
+        .map(|listener| {
+            let tls = tls.clone().filter(|_| listener.secure);
+            let door = door(listener, tls, shared.clone(), crew.clone(), stopping.clone());
             tokio::spawn(door)
         })
         .collect();
@@ -138,14 +152,14 @@ const CERTIFICATE_LOOK: Duration = Duration::from_secs(1);
 
 /// Hands out the connections of one listener until told to stop.
 async fn door(
-    listener: TcpListener,
+    listener: Listener,
     tls: Option<Arc<Tls>>,
     shared: Arc<Shared>,
     crew: Arc<Vec<Hand>>,
     mut stopping: watch::Receiver<Stop>,
 ) {
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
+    let entrance = match listener.enter() {
+        Ok(entrance) => entrance,
         Err(error) => return shared.log.line(format!("tabi: can't listen: {error}")),
     };
     let mut look = tokio::time::interval(CERTIFICATE_LOOK);
@@ -163,10 +177,10 @@ async fn door(
                 Some(Err(why)) => shared.log.line(format!("tabi: the old certificate stays in use: {why}")),
                 Some(Ok(false)) | None => {}
             },
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => {
+            accepted = entrance.accept() => match accepted {
+                Ok((socket, peer)) => {
                     complained = false;
-                    hand_out(stream, peer, tls.as_ref(), &shared, &crew);
+                    hand_out(socket, peer, tls.as_ref(), &shared, &crew);
                 }
                 // The client was faster at leaving than this thread at greeting.
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionAborted => {}
@@ -182,21 +196,20 @@ async fn door(
     }
 }
 
-fn hand_out(stream: TcpStream, peer: SocketAddr, tls: Option<&Arc<Tls>>, shared: &Shared, crew: &[Hand]) {
+fn hand_out(socket: Socket, peer: Peer, tls: Option<&Arc<Tls>>, shared: &Shared, crew: &[Hand]) {
     let Some(hand) = crew.iter().min_by_key(|hand| hand.worker.open.load(Relaxed)) else { return };
     let Some(guard) = Guard::admit(&hand.worker, peer, tls) else {
         // One try without waiting: a client that can't take this many bytes gets none.
         let sorry =
             b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         if tls.is_none() {
-            let _ = stream.try_write(sorry);
+            socket.try_write(sorry);
         }
         return;
     };
-    let _ = stream.set_nodelay(true);
-    match stream.into_std() {
-        Ok(stream) => {
-            let _ = hand.work.send((stream, guard));
+    match socket.leave() {
+        Ok(accepted) => {
+            let _ = hand.work.send((accepted, guard));
         }
         Err(error) => shared.log.line(format!("tabi: a connection was lost: {error}")),
     }

@@ -4,18 +4,19 @@
 use crate::conn::Conn;
 use crate::dispatch::{p2, p3};
 use crate::engine::{App, Pre};
+use crate::peer::Peer;
 use crate::store::Blueprint;
+use crate::stream::Accepted;
 use crate::tls::Tls;
 use crate::{Config, Limits, Log, connection};
 use hyper::http::uri::Authority;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, Semaphore};
 
@@ -53,7 +54,7 @@ pub(crate) enum Dispatch {
 /// A worker as the acceptor sees it.
 pub(crate) struct Hand {
     pub(crate) worker: Arc<Worker>,
-    pub(crate) work: UnboundedSender<(std::net::TcpStream, Guard)>,
+    pub(crate) work: UnboundedSender<(Accepted, Guard)>,
     thread: JoinHandle<()>,
 }
 
@@ -116,15 +117,15 @@ pub(crate) fn block_on(log: &Log, work: impl Future<Output = ()>) {
 }
 
 /// A worker's life: take connections, and now and then let go of idle instances.
-async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(std::net::TcpStream, Guard)>) {
+async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(Accepted, Guard)>) {
     let idle = worker.shared.config.reuse.idle;
     let mut sweep = tokio::time::interval(idle.max(Duration::from_millis(100)) / 2);
     loop {
         tokio::select! {
             next = queue.recv() => match next {
                 None => return,
-                Some((stream, guard)) => {
-                    let Ok(stream) = TcpStream::from_std(stream) else { continue };
+                Some((accepted, guard)) => {
+                    let Ok(stream) = accepted.enter() else { continue };
                     tokio::spawn(connection::run(worker.clone(), stream, guard));
                 }
             },
@@ -170,13 +171,13 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    pub(crate) fn admit(worker: &Arc<Worker>, peer: SocketAddr, tls: Option<&Arc<Tls>>) -> Option<Self> {
+    pub(crate) fn admit(worker: &Arc<Worker>, peer: Peer, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let shared = &worker.shared;
         if shared.connections.load(Relaxed) >= shared.limits.connections {
             return None;
         }
         // What connects from this very machine is a proxy or a test, and speaks for many.
-        let ip = Some(peer.ip().to_canonical()).filter(|ip| !ip.is_loopback());
+        let ip = peer.ip().filter(|ip| !ip.is_loopback());
         if let Some(ip) = ip {
             let mut per_ip = shared.per_ip();
             let count = per_ip.entry(ip).or_default();
@@ -187,7 +188,7 @@ impl Guard {
         }
         shared.connections.fetch_add(1, Relaxed);
         worker.open.fetch_add(1, Relaxed);
-        let conn = Conn::new(peer.to_string(), tls.is_some());
+        let conn = Conn::new(peer, tls.is_some());
         worker.conns().insert(Arc::as_ptr(&conn) as usize, conn.clone());
         Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
     }

@@ -2,13 +2,19 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 /// A connection to a host.
 pub struct Client {
-    stream: TcpStream,
+    stream: Box<dyn Duplex>,
     seen: Vec<u8>,
 }
+
+trait Duplex: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Duplex for T {}
 
 /// One response as it was on the wire.
 #[derive(Debug)]
@@ -36,7 +42,19 @@ impl Client {
         let stream = TcpStream::connect(addr).expect("the host accepts");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         stream.set_nodelay(true).expect("nodelay");
-        Self { stream, seen: Vec::new() }
+        Self::over(stream)
+    }
+
+    /// Talks over a connection that is already there.
+    pub fn over(stream: impl Read + Write + Send + 'static) -> Self {
+        Self { stream: Box::new(stream), seen: Vec::new() }
+    }
+
+    /// Connects to a Unix socket.
+    pub fn connect_unix(path: &Path) -> Self {
+        let stream = UnixStream::connect(path).expect("the host accepts");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        Self::over(stream)
     }
 
     /// Sends `bytes`; a host that has already closed is no error here.
@@ -167,6 +185,13 @@ impl Client {
             Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
             Err(error) => panic!("the host neither answers nor closes: {error}"),
         }
+    }
+
+    /// The next `count` bytes.
+    #[track_caller]
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        assert_eq!(self.fill(count), count, "the connection ends");
+        self.seen.drain(..count).collect()
     }
 
     /// Whether the host closes without another byte.

@@ -10,6 +10,7 @@ mod guests3;
 mod http2;
 mod lifecycle;
 mod limits;
+mod listen;
 mod start;
 mod support;
 mod tls;

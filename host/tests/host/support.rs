@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tabi_host::{Config, Host, Log, Server};
 use tabi_toolchain::{Options, build_component};
 
@@ -80,6 +80,34 @@ impl Running {
         match server {
             Ok(server) => Self { server, log, lines },
             Err(error) => panic!("the host does not start: {error}"),
+        }
+    }
+
+    /// Serves the misbehaving guest for 0.2 on everything that `config` names.
+    pub fn listen(config: Config) -> Self {
+        Self::try_listen(config).unwrap_or_else(|error| panic!("the host does not start: {error}"))
+    }
+
+    /// As [`listen`](Self::listen), or the reason not to.
+    pub fn try_listen(config: Config) -> Result<Self, String> {
+        let lines = Lines::default();
+        let log = Log::to(lines.clone());
+        let host = Host::load(misbehave(), config, log.clone()).map_err(|error| error.to_string())?;
+        let server = host.listen().and_then(|all| host.serve_all(all)).map_err(|error| error.to_string())?;
+        Ok(Self { server, log, lines })
+    }
+
+    /// Waits until the log has `text` in it, and gives all of it.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) -> String {
+        let begin = Instant::now();
+        loop {
+            let log = self.log();
+            if log.contains(text) {
+                return log;
+            }
+            assert!(begin.elapsed().as_secs() < 10, "{text:?} is not in the log: {log}");
+            std::thread::yield_now();
         }
     }
 
