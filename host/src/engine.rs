@@ -20,6 +20,7 @@ pub struct App {
     pub(crate) engine: Engine,
     pub(crate) pre: Pre,
     pub(crate) capabilities: Arc<Capabilities>,
+    hints: Vec<String>,
 }
 
 /// What each request, or each new instance, starts from.
@@ -65,7 +66,17 @@ impl App {
         component
             .initialize_copy_on_write_image()
             .map_err(|error| StartError::new(format!("no memory image: {}", one_line(&error))))?;
-        Ok(Self { engine, pre, capabilities })
+        for hint in imports::ungranted(&outline, &config.grants, true) {
+            log.line(format!("tabi: {}: {hint}", path.display()));
+        }
+        let hints = imports::ungranted(&outline, &config.grants, false);
+        Ok(Self { engine, pre, capabilities, hints })
+    }
+
+    /// What the component imports and may never use, and how to grant it; a sentence each.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
     }
 
     /// Which `wasi:http` the component is for.
@@ -121,6 +132,7 @@ fn linker(engine: &Engine, world: World) -> wasmtime::Result<Linker<State>> {
     // create the context with its environment and random generators.
     linker.allow_shadowing(true);
     crate::store::add_io_to_linker(&mut linker)?;
+    crate::grants::add_to_linker(&mut linker)?;
     if world == World::P3 {
         wasmtime_wasi::p3::add_to_linker(&mut linker)?;
         p3::add_to_linker(&mut linker)?;

@@ -55,6 +55,7 @@ fn apply_tables(config: &mut Config, inside: &str, tables: &Value) -> Result<(),
         for (key, value) in values {
             let full = format!("{name}.{key}");
             let fail = |why| format!("{}: {why}", at(&full));
+            let value = &pairs(&full, value);
             set(config, &full, &bare(value).map_err(fail)?).map_err(fail)?;
         }
     }
@@ -99,6 +100,20 @@ pub fn parse_port(port: &str) -> Result<u16, String> {
     port.parse().map_err(|_| format!("{port:?} is no port; ports go from 0 to 65535"))
 }
 
+/// Makes of the tables `[grants.env]` and `[grants.config]` the lists `NAME=value` that they stand for.
+fn pairs(key: &str, value: &Value) -> Value {
+    match value {
+        Value::Table(table) if matches!(key, "grants.env" | "grants.config") => {
+            let pair = |(name, value): (&String, &Value)| match bare(value) {
+                Ok(value) => Value::String(format!("{name}={value}")),
+                Err(_) => value.clone(),
+            };
+            Value::Array(table.iter().map(pair).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 fn bare(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
@@ -106,7 +121,10 @@ fn bare(value: &Value) -> Result<String, String> {
         Value::Boolean(yes) => Ok(yes.to_string()),
         // A line for each entry, so that entries may have commas in them.
         Value::Array(entries) => {
-            let entries = entries.iter().map(|entry| Ok(bare(entry)? + "\n"));
+            let entries = entries.iter().map(|entry| match bare(entry)? {
+                text if text.contains('\n') => Err("a value with several lines; put it into a file".to_owned()),
+                text => Ok(text + "\n"),
+            });
             entries.collect::<Result<String, String>>()
         }
         other => Err(format!("a {} is no value here", other.type_str())),
@@ -164,6 +182,13 @@ mod tests {
         check("[grants]\nenv = [\"A=1,2\", \"B\"]", "prod", env, Ok("[\"A=1,2\", \"B\"]"));
         check("[grants]\nenv = \"A=1, B\"", "prod", env, Ok("[\"A=1\", \"B\"]"));
         check("[grants]\nenv = []", "prod", env, Ok("[]"));
+        let config = "grants.config";
+        check("[grants.config]\na = \"1,2\"\nb = 3", "prod", config, Ok("[\"a=1,2\", \"b=3\"]"));
+        check("[grants]\nconfig = { a = true }", "prod", config, Ok("[\"a=true\"]"));
+        check("[grants]\nconfig = [\"a=@/run/a\"]", "prod", config, Ok("[\"a=@/run/a\"]"));
+        let dev = "[grants.config]\na = 1\n[dev.grants.config]\nb = 2\n";
+        check(dev, "prod", config, Ok("[\"a=1\"]"));
+        check(dev, "dev", config, Ok("[\"b=2\"]"));
         check("[server]\naccess_log = \"json\"", "prod", "server.access_log", Ok("\"json\""));
     }
 
@@ -177,6 +202,9 @@ mod tests {
         err("[limits]\nheader_timeout = 10", "\"10\" is no time");
         err("[limits]\nrequests = 0", "whole number above 0");
         err("[grants]\nenv = [[1.5]]", "a float is no value here");
+        err("[grants.config]\na = 1.5", "a float is no value here");
+        err("[grants.config]\na = \"1\\n2\"", "put it into a file");
+        err("[grants.dirs]\na = 1", "a table is no value here");
         err("[limits]\nrequests = -1", "whole number above 0");
         err("[server]\nport = 70000", "no port");
         err("[server]\nhost = \"nowhere\"", "no IP address");

@@ -51,6 +51,18 @@ impl GuestLog {
     }
 
     pub(crate) fn stream(&self, channel: Channel) -> GuestStream {
+        GuestStream { shared: self.shared(), channel }
+    }
+
+    /// Writes a message of `wasi:logging`, within the same bounds.
+    pub(crate) fn message(&self, level: &str, context: &str, text: &str) {
+        let shared = self.shared();
+        for line in text.lines() {
+            shared.message(level, context, line);
+        }
+    }
+
+    fn shared(&self) -> Arc<Shared> {
         let mut shared = lock(&self.shared);
         let shared = shared.get_or_insert_with(|| {
             Arc::new(Shared {
@@ -62,7 +74,7 @@ impl GuestLog {
                 open: Default::default(),
             })
         });
-        GuestStream { shared: shared.clone(), channel }
+        shared.clone()
     }
 }
 
@@ -86,6 +98,21 @@ impl Shared {
             if ends {
                 self.emit(channel, &mut open);
             }
+        }
+    }
+
+    fn message(&self, level: &str, context: &str, text: &str) {
+        let mut line = Vec::new();
+        for piece in if context.is_empty() { [text, "", ""] } else { [context, ": ", text] } {
+            let room = self.line.min(self.left.load(Relaxed)).saturating_sub(line.len());
+            let (kept, lost) = piece.as_bytes().split_at(piece.len().min(room));
+            line.extend_from_slice(kept);
+            self.dropped.fetch_add(lost.len() as u64, Relaxed);
+        }
+        self.left.fetch_sub(line.len(), Relaxed);
+        if !line.is_empty() {
+            let id = self.id.load(Relaxed);
+            self.log.line(format!("{level} [{id:016x}] {}", printable(&line)));
         }
     }
 
@@ -221,6 +248,36 @@ mod tests {
         log.flush();
         let text = String::from_utf8_lossy(&lock(&sink.0)).replace("[0000000000000007]", "#");
         assert_eq!(text, wanted);
+    }
+
+    #[track_caller]
+    fn check_messages(messages: &[(&str, &str)], wanted: &str) {
+        let sink = Sink::default();
+        let log = Log::to(sink.clone());
+        let limits = Limits { log_line: 8, log_bytes: 20, ..Limits::default() };
+        let guest = GuestLog::new(log.clone(), 7, &limits);
+        for (context, text) in messages {
+            guest.message("warn", context, text);
+        }
+        drop(guest);
+        log.flush();
+        let text = String::from_utf8_lossy(&lock(&sink.0)).replace("[0000000000000007]", "#");
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn messages_are_lines_as_well() {
+        check_messages(&[("db", "slow")], "warn # db: slow\n");
+        check_messages(&[("", "one\ntwo")], "warn # one\nwarn # two\n");
+        check_messages(
+            &[("a\nb", "\x1b[2J")],
+            "warn # a\u{fffd}b: \u{fffd}[2\ntabi: # 1 bytes of guest output were dropped\n",
+        );
+        check_messages(
+            &[("", "12345678"), ("", "12345678"), ("", "12345678")],
+            "warn # 12345678\nwarn # 12345678\nwarn # 1234\ntabi: # 4 bytes of guest output were dropped\n",
+        );
+        check_messages(&[("", "")], "");
     }
 
     #[test]

@@ -1,11 +1,33 @@
 //! Missing imports in words: which interface, what it is for, and what would grant it.
 
+use crate::Grants;
 use crate::inspect::Outline;
 use std::path::Path;
 
 /// Packages of 0.2 and 0.3 that every component may import.
 const OFFERED: &[&str] =
     &["wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:cli/", "wasi:http/", "wasi:filesystem/", "wasi:sockets/"];
+
+/// Interfaces that are offered in one version only, because they are not stable yet.
+const DRAFTS: &[(&str, &str)] = &[("wasi:config/", "0.2.0-rc.1"), ("wasi:logging/", "0.1.0-draft")];
+
+/// Says which imports have nothing behind them until the operator grants something, and how to grant it.
+///
+/// A component means what it imports of `needed` interfaces; others come with the library that it was built on.
+pub(crate) fn ungranted(outline: &Outline, grants: &Grants, needed: bool) -> Vec<String> {
+    let hints = [
+        (true, "wasi:config/", grants.config.is_empty(), "values are granted in the table [grants.config]"),
+        (false, "wasi:cli/environment", grants.env.is_empty(), "variables are granted with grants.env"),
+        (false, "wasi:filesystem/", grants.dirs.is_empty(), "folders are granted with grants.dirs"),
+    ];
+    let imported = |package: &str| outline.imports.iter().any(|name| name.starts_with(package));
+    let hints = hints.iter().filter(|(of, package, missing, _)| *of == needed && *missing && imported(package));
+    hints
+        .map(|(_, package, _, how)| {
+            format!("it imports {}, and nothing is granted; {how}", package.trim_end_matches('/'))
+        })
+        .collect()
+}
 
 /// Explains in one line why a component can't be linked; `reason` is the linker's own word.
 pub(crate) fn explain(path: &Path, outline: &Outline, reason: &str) -> String {
@@ -19,6 +41,9 @@ pub(crate) fn explain(path: &Path, outline: &Outline, reason: &str) -> String {
 }
 
 fn offered(import: &str) -> bool {
+    if let Some((_, version)) = DRAFTS.iter().find(|(package, _)| import.starts_with(package)) {
+        return import.rsplit_once('@').is_some_and(|(_, found)| found == *version);
+    }
     let version_ok = match import.rsplit_once('@') {
         Some((_, version)) => !version.contains('-') && (version.starts_with("0.2.") || version.starts_with("0.3.")),
         None => false,
@@ -32,8 +57,8 @@ fn describe(import: &str) -> String {
             "not one of its stable versions, which are 0.2 and 0.3"
         }
         "wasi:keyvalue" => "key-value storage, which this host can't grant yet",
-        "wasi:config" => "configuration values, which this host can't grant yet",
-        "wasi:logging" => "logging; print to standard error instead",
+        "wasi:config" => "not the version of it that this host offers, which is 0.2.0-rc.1",
+        "wasi:logging" => "not the version of it that this host offers, which is 0.1.0-draft",
         "wasi:blobstore" => "object storage, which no setting grants",
         "wasi:nn" => "machine learning, which no setting grants",
         "wasi:tls" => "TLS from inside of the guest, which no setting grants",
@@ -57,12 +82,35 @@ mod tests {
         assert!(!text.contains('\n'), "{text}");
     }
 
+    #[track_caller]
+    fn check_ungranted(imports: &[&str], grants: &Grants, wanted: [&[&str]; 2]) {
+        let imports = imports.iter().map(|name| (*name).to_owned()).collect();
+        let outline = Outline { world: World::P2, imports, memory: 0 };
+        for (needed, wanted) in [(true, wanted[0]), (false, wanted[1])] {
+            let hints = ungranted(&outline, grants, needed);
+            assert_eq!(hints.len(), wanted.len(), "{hints:?}");
+            assert!(hints.iter().zip(wanted).all(|(hint, part)| hint.contains(part)), "{hints:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_granted_is_told() {
+        let imports = ["wasi:config/store@0.2.0-rc.1", "wasi:filesystem/types@0.2.6", "wasi:filesystem/preopens@0.2.6"];
+        let list = || vec!["a=b".to_owned()];
+        check_ungranted(&[], &Grants::default(), [&[], &[]]);
+        check_ungranted(&imports, &Grants::default(), [&["wasi:config, and nothing"], &["folders"]]);
+        check_ungranted(&imports, &Grants { config: list(), ..Grants::default() }, [&[], &["folders"]]);
+        check_ungranted(&imports, &Grants { dirs: list(), config: list(), ..Grants::default() }, [&[], &[]]);
+    }
+
     #[test]
     fn missing_imports_are_explained() {
         check("wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/store@0.2.0-draft (key-value");
         check("wasi:http/types@0.3.0-rc-2025", "not one of its stable versions");
         check("acme:db/query", "wac plug");
         check("wasi:nn/graph@0.2.0-rc", "machine learning");
+        check("wasi:config/store@0.2.0-draft", "which is 0.2.0-rc.1");
+        check("wasi:logging/logging", "which is 0.1.0-draft");
         check("wasi:http/types@0.2.4", "can't be linked: reason");
     }
 }

@@ -157,6 +157,8 @@ keys! {
     "limits.log_line" size limits.log_line "Bytes of a guest's log line." "line cut";
     "limits.log_bytes" size limits.log_bytes "Bytes that a guest logs for one request." "rest dropped, and counted";
     "grants.env" list grants.env "Variables of the guest's environment: NAME=value, or NAME for the host's own value." "";
+    "grants.config" list grants.config "Values that the guest reads by wasi:config: KEY=value, KEY=@FILE or KEY=$NAME; a table will do as well." "";
+    "grants.dirs" list grants.dirs "Folders that the guest may read: FOLDER, FOLDER:NAME, and :rw after it to write as well." "";
 }
 
 /// Finds a key by its name.

@@ -15,6 +15,7 @@
 
 mod access_log;
 mod answer;
+mod bindings;
 mod body;
 mod cache;
 mod clock;

@@ -124,6 +124,9 @@ fn check(args: &Check) -> Result<(), StartError> {
         World::P3 => ("wasi:http/handler@0.3", "hosts of wasi:http 0.3, such as tabi and wasmtime 48"),
     };
     println!("{} is fine: it exports {world} and runs under {runs}", path.display());
+    for hint in host.app().hints() {
+        println!("{hint}, if it needs any");
+    }
     Ok(())
 }
 

@@ -32,8 +32,8 @@ pub struct State {
     hooks: Hooks,
     memory: StoreLimits,
     limits: Arc<Limits>,
-    capabilities: Arc<Capabilities>,
-    log: GuestLog,
+    pub(crate) capabilities: Arc<Capabilities>,
+    pub(crate) log: GuestLog,
 }
 
 impl State {
@@ -89,7 +89,11 @@ impl WasiView for State {
                 .max_random_size(limits.random_bytes)
                 .allow_tcp(false)
                 .allow_udp(false);
-            Box::new(ctx.build())
+            let mut ctx = Box::new(ctx.build());
+            if let Some(folders) = &capabilities.folders {
+                *ctx.filesystem() = folders.clone();
+            }
+            ctx
         });
         WasiCtxView { ctx, table }
     }

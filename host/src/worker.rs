@@ -111,7 +111,11 @@ impl Dispatch {
 
 pub(crate) fn block_on(log: &Log, work: impl Future<Output = ()>) {
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(work),
+        Ok(runtime) => {
+            runtime.block_on(work);
+            // A guest that was waiting for a file, or a pipe that is none, does not hold up the end.
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        }
         Err(error) => log.line(format!("tabi: no runtime for a thread: {error}")),
     }
 }

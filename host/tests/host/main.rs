@@ -5,6 +5,7 @@ mod client;
 mod clients;
 mod compression;
 mod docs;
+mod grants;
 mod guests;
 mod guests3;
 mod http2;

@@ -10,21 +10,30 @@ use tabi_toolchain::{Options, build_component};
 /// The misbehaving guest for 0.2, built on first use.
 pub fn misbehave() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| build("p2"))
+    BUILT.get_or_init(|| build("p2", &[]))
 }
 
 /// The misbehaving guest for 0.3, built on first use.
 pub fn misbehave3() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| build("p3"))
+    BUILT.get_or_init(|| build("p3", &[]))
 }
 
-fn build(world: &str) -> PathBuf {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests").join(world);
+/// The guest that uses what is granted, for 0.2 and for 0.3.
+pub fn granted() -> &'static [PathBuf; 2] {
+    static BUILT: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    BUILT.get_or_init(|| ["p2", "p3"].map(|world| build("grants", &[world])))
+}
+
+fn build(guest: &str, features: &[&str]) -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/guests").join(guest);
     let options = Options {
         release: true,
         quiet: true,
-        target_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests")),
+        // One folder for each set of features, whose components have the same name.
+        target_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests").join(features.concat())),
+        features: features.iter().map(|name| (*name).to_owned()).collect(),
+        no_default_features: !features.is_empty(),
         ..Options::default()
     };
     match build_component(&crate_dir, &options, &mut |line| eprintln!("{line}")) {

@@ -1,4 +1,4 @@
-//! A folder that the runtime grants, served by a component: `wasi:filesystem` under `wasmtime serve`.
+//! A folder that the server grants, served by a component: `wasi:filesystem` under `tabi serve` and `wasmtime serve`.
 
 use e2e::{Server, release};
 use std::fs;
@@ -37,22 +37,31 @@ fn build(versions: &[&str]) -> PathBuf {
     built.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a test with each of the components, and a room of its own for each.
+/// The servers.
+#[derive(Clone, Copy, Debug)]
+enum Host {
+    Tabi,
+    Wasmtime,
+}
+
+/// Runs a test with each of the components under each of the servers, and a room of its own for each.
 fn lanes(name: &str, test: impl Fn(&Room)) {
     for (versions, component) in LANES.iter().zip(components()) {
-        eprintln!("{versions:?}");
-        test(&Room::new(&[name, &versions.concat()].concat(), component));
+        for host in [Host::Tabi, Host::Wasmtime] {
+            eprintln!("{versions:?} {host:?}");
+            test(&Room::new(&[name, &versions.concat()].concat(), component, host));
+        }
     }
 }
 
 /// A folder of a test's own, gone when it is dropped.
-struct Room(PathBuf, &'static Path);
+struct Room(PathBuf, &'static Path, Host);
 
 impl Room {
-    fn new(name: &str, component: &'static Path) -> Room {
+    fn new(name: &str, component: &'static Path, host: Host) -> Room {
         let room = std::env::temp_dir().join(format!("tabi-e2e-directory-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&room);
-        let room = Room(room, component);
+        let room = Room(room, component, host);
         for (name, content) in [
             ("outside.txt", "outside"),
             ("public/app.css", "body{}"),
@@ -78,6 +87,14 @@ impl Room {
 
     /// Serves with these folders of the room granted, each `folder::name`, and memory for a few chunks only.
     fn serve(&self, grants: &[&str]) -> Server {
+        if let Host::Tabi = self.2 {
+            let grants = grants.iter().map(|grant| {
+                let (folder, name) = grant.split_once("::").unwrap();
+                format!("{}:{name}", self.0.join(folder).display())
+            });
+            let dirs = format!("grants.dirs={}", grants.collect::<Vec<_>>().join(","));
+            return Server::tabi_with(self.1, &[&dirs, "limits.memory=3MiB"]);
+        }
         let mut command = Command::new(release("wasmtime-serve"));
         command.args(["serve", "-Scli", "-Wmax-memory-size=3145728", "--addr", "127.0.0.1:0"]);
         for grant in grants {

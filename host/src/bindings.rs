@@ -1,0 +1,9 @@
+//! The interfaces of `host/wit`, which are not yet stable ones of WASI, as traits to implement.
+
+#![allow(unreachable_pub, missing_docs, unsafe_code, reason = "the code is generated")]
+
+wasmtime::component::bindgen!({
+    path: "wit",
+    world: "tabi:host/grants",
+    imports: { default: trappable },
+});
