@@ -1,14 +1,15 @@
 //! Answers that the host itself gives: short, plain, and without a word of the guest.
 
-use crate::access_log::Exchange;
 use crate::body::ResponseBody;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use crate::exchange::Exchange;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode, Version};
 
 /// Says that something went wrong, with the id that the log has it under.
 pub(crate) fn error(status: StatusCode, mut exchange: Exchange) -> Response<ResponseBody> {
     exchange.status(status.as_u16());
-    let id = format!("{:016x}", exchange.id());
+    let number = exchange.id();
+    let id = format!("{number:016x}");
     let reason = status.canonical_reason().unwrap_or("Error");
     let text = format!("{} {reason}\nrequest id: {id}\n", status.as_u16());
     let mut response = Response::new(ResponseBody::full(text, exchange));
@@ -16,13 +17,18 @@ pub(crate) fn error(status: StatusCode, mut exchange: Exchange) -> Response<Resp
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Ok(id) = HeaderValue::try_from(id) {
-        headers.insert("x-request-id", id);
-    }
+    name(headers, number);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// Tells the id that the log has for an exchange.
+pub(crate) fn name(headers: &mut HeaderMap, id: u64) {
+    if let Ok(id) = HeaderValue::try_from(format!("{id:016x}")) {
+        headers.insert("x-request-id", id);
+    }
 }
 
 /// Ends an HTTP/1 connection after this response.

@@ -1,36 +1,50 @@
 //! Bodies on their way in and out, each with its limits.
 
 use crate::Limits;
-use crate::access_log::Exchange;
 use crate::coded::{Coded, Next};
 use crate::dispatch::{AnswerBody, Failure};
+use crate::exchange::Exchange;
+use crate::metrics::Refused;
+use crate::trace::{Tap, Trace};
+use hyper::StatusCode;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use tokio::time::Sleep;
 use wasmtime_wasi_http::Error;
 
-/// What went wrong with a request body, for the answer that follows.
+/// What became of a request body; nothing is kept for a request without one.
 #[derive(Clone, Default)]
-pub(crate) struct BodyFault(Option<Arc<AtomicU8>>);
+pub(crate) struct BodyState(Option<Arc<Progress>>);
+
+#[derive(Default)]
+struct Progress {
+    fault: AtomicU8,
+    received: AtomicU64,
+}
 
 const TOO_LARGE: u8 = 1;
 const TOO_SLOW: u8 = 2;
 const BROKEN: u8 = 3;
 
-impl BodyFault {
-    /// The status that explains it, when something went wrong.
-    pub(crate) fn status(&self) -> Option<(hyper::StatusCode, &'static str)> {
-        match self.0.as_ref()?.load(Relaxed) {
-            TOO_LARGE => Some((hyper::StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large")),
-            BROKEN => Some((hyper::StatusCode::BAD_REQUEST, "the request body is malformed")),
-            TOO_SLOW => Some((hyper::StatusCode::REQUEST_TIMEOUT, "the request body stalled")),
+impl BodyState {
+    /// What went wrong, with the status that explains it, for the answer that follows.
+    pub(crate) fn fault(&self) -> Option<(StatusCode, Refused, &'static str)> {
+        match self.0.as_ref()?.fault.load(Relaxed) {
+            TOO_LARGE => Some((StatusCode::PAYLOAD_TOO_LARGE, Refused::BodyBytes, "the request body is too large")),
+            BROKEN => Some((StatusCode::BAD_REQUEST, Refused::BodyMalformed, "the request body is malformed")),
+            TOO_SLOW => Some((StatusCode::REQUEST_TIMEOUT, Refused::BodyTimeout, "the request body stalled")),
             _ => None,
         }
+    }
+
+    /// The bytes that the guest has read.
+    pub(crate) fn received(&self) -> u64 {
+        self.0.as_ref().map_or(0, |progress| progress.received.load(Relaxed))
     }
 }
 
@@ -40,24 +54,30 @@ pub(crate) struct RequestBody {
     limits: Arc<Limits>,
     left: u64,
     sleep: Option<Pin<Box<Sleep>>>,
-    fault: BodyFault,
+    state: BodyState,
+    tap: Option<Box<Tap>>,
 }
 
 impl RequestBody {
     pub(crate) fn new(inner: hyper::body::Incoming, limits: &Arc<Limits>) -> Self {
-        let fault = if inner.is_end_stream() { None } else { Some(Arc::default()) };
+        let progress = if inner.is_end_stream() { None } else { Some(Arc::default()) };
         let (limits, left) = (limits.clone(), limits.body_bytes);
-        Self { inner, limits, left, sleep: None, fault: BodyFault(fault) }
+        Self { inner, limits, left, sleep: None, state: BodyState(progress), tap: None }
     }
 
-    /// A view of what may go wrong later.
-    pub(crate) fn fault(&self) -> BodyFault {
-        self.fault.clone()
+    /// Has `trace` show what the guest reads.
+    pub(crate) fn show(&mut self, trace: &Trace) {
+        self.tap = Some(Box::new(trace.request_body()));
+    }
+
+    /// A view of what becomes of it.
+    pub(crate) fn state(&self) -> BodyState {
+        self.state.clone()
     }
 
     fn fail(&self, fault: u8) {
-        if let Some(shared) = &self.fault.0 {
-            shared.store(fault, Relaxed);
+        if let Some(progress) = &self.state.0 {
+            progress.fault.store(fault, Relaxed);
         }
     }
 }
@@ -93,6 +113,12 @@ impl Body for RequestBody {
                     return Poll::Ready(Some(Err(Error::HttpRequestBodySize(Some(limit)))));
                 }
                 self.left -= length;
+                if let (Some(tap), Some(data)) = (&mut self.tap, frame.data_ref()) {
+                    tap.see(data);
+                }
+                if let Some(progress) = &self.state.0 {
+                    progress.received.fetch_add(length, Relaxed);
+                }
                 Poll::Ready(Some(Ok(frame)))
             }
         }
@@ -114,6 +140,7 @@ const AT_ONCE: usize = 64 * 1024;
 pub(crate) struct ResponseBody {
     kind: Kind,
     exchange: Exchange,
+    tap: Option<Box<Tap>>,
 }
 
 enum Kind {
@@ -128,7 +155,7 @@ enum Kind {
 impl ResponseBody {
     /// A body that is there as a whole.
     pub(crate) fn full(bytes: impl Into<Bytes>, exchange: Exchange) -> Self {
-        Self { kind: Kind::Full(bytes.into()), exchange }
+        Self { kind: Kind::Full(bytes.into()), exchange, tap: None }
     }
 
     /// The body of a guest's answer.
@@ -149,7 +176,12 @@ impl ResponseBody {
             }
             running => Kind::Guest(Some(running), promised),
         };
-        Self { kind, exchange }
+        Self { kind, exchange, tap: None }
+    }
+
+    /// Has `trace` show what the client gets.
+    pub(crate) fn show(&mut self, trace: &Trace) {
+        self.tap = Some(Box::new(trace.response_body()));
     }
 
     /// Turns the body, of which nothing was read yet, into its compressed form.
@@ -245,6 +277,9 @@ impl Body for ResponseBody {
         let this = &mut *self;
         match ready!(this.kind.poll(cx)) {
             Some(Ok(frame)) => {
+                if let (Some(tap), Some(data)) = (&mut this.tap, frame.data_ref()) {
+                    tap.see(data);
+                }
                 this.exchange.sent(frame.data_ref().map_or(0, Bytes::len));
                 Poll::Ready(Some(Ok(frame)))
             }

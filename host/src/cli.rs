@@ -21,30 +21,25 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve a component, or the component that a crate folder builds
-    Serve(Serve),
+    Serve(Target),
     /// Serve a crate folder, and build and serve it anew whenever a file in it changes
-    Dev(Serve),
+    Dev(Target),
     /// Build a crate folder into a component
     Build(Build),
-    /// Check the configuration and a component without serving
-    Check(Check),
+    /// Check the configuration and a component, and tell which hosts serve it
+    Check {
+        #[command(flatten)]
+        target: Target,
+        /// Print one line of JSON instead
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the configuration as it would be used, as a commented tabi.toml
     Config(Config),
 }
 
 #[derive(Debug, Args)]
-pub struct Serve {
-    /// A component (.wasm), or the folder of a crate that builds one
-    #[arg(default_value = ".")]
-    pub path: PathBuf,
-    #[command(flatten)]
-    pub settings: Settings,
-    #[command(flatten)]
-    pub build: BuildOptions,
-}
-
-#[derive(Debug, Args)]
-pub struct Check {
+pub struct Target {
     /// A component (.wasm), or the folder of a crate that builds one
     #[arg(default_value = ".")]
     pub path: PathBuf,
@@ -90,8 +85,11 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Write a line for each request to the log
     #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "text")]
-    #[arg(value_parser = ["off", "text", "json"])]
+    #[arg(value_parser = ["off", "text", "json", "combined"])]
     pub access_log: Option<String>,
+    /// Dump requests and responses into the log
+    #[arg(long)]
+    pub trace: bool,
     /// Compile anew instead of using the compiled components in the user's cache folder
     #[arg(long)]
     pub no_cache: bool,
@@ -172,6 +170,7 @@ impl Settings {
             ("instances.requests_p2", "--reuse", self.reuse.map(|count| count.to_string())),
             ("server.threads", "--threads", self.threads.map(|count| count.to_string())),
             ("server.access_log", "--access-log", self.access_log.clone()),
+            ("server.trace", "--trace", self.trace.then(|| "on".to_owned())),
             ("server.cache_dir", "--no-cache", self.no_cache.then(String::new)),
         ];
         for (key, flag, value) in flags {
@@ -226,6 +225,7 @@ mod tests {
         check(&[], &[("TABI_LIMITS_MEMORY", "1MiB")], Ok("memory = \"1MiB\""));
         check(&["--set", "limits.memory=2MiB"], &[("TABI_LIMITS_MEMORY", "1MiB")], Ok("memory = \"2MiB\""));
         check(&["--reuse", "9", "--access-log"], &[], Ok("requests_p2 = 9|access_log = \"text\""));
+        check(&["--trace"], &[], Ok("trace = \"on\""));
         check(&["--no-cache"], &[], Ok("cache_dir = \"\""));
         check(&[], &[("TABI_PORT", "http")], Err("TABI_PORT: \"http\" is no port"));
         check(&["--host", "example.org"], &[], Err("--host: \"example.org\" is no IP address"));

@@ -39,6 +39,22 @@ pub struct Config {
     pub cache_dir: Option<PathBuf>,
     /// Whether each answered request writes one line to the log.
     pub access_log: AccessLog,
+    /// Whether requests and responses are dumped into the log.
+    pub trace: bool,
+    /// Bytes of each body in such a dump.
+    pub trace_body_bytes: usize,
+    /// Whether such a dump has credentials and cookies as they are.
+    pub trace_secrets: bool,
+    /// Whether guest and client are told the id that a request has in the log.
+    pub request_id: bool,
+    /// Where spans of OpenTelemetry are sent, as the URL of a collector; empty for nowhere.
+    pub otel_endpoint: String,
+    /// What the spans call this service.
+    pub otel_service: String,
+    /// Of requests that come without a trace, one in this many begins one.
+    pub otel_one_in: u64,
+    /// Where metrics and health are asked for; nowhere unless said.
+    pub admin_addr: Option<SocketAddr>,
     /// Whether answers are compressed. Off by default: answers that hold a secret beside text of an
     /// attacker's choice give it away by their length, and a proxy in front may compress already.
     pub compression: bool,
@@ -56,6 +72,8 @@ pub enum AccessLog {
     Text,
     /// One JSON object per request.
     Json,
+    /// The combined form of Apache and nginx, for tools that read it.
+    Combined,
 }
 
 /// Whether the kernel tells which pages have to be cleared (Linux 6.7 and newer).
@@ -157,6 +175,13 @@ pub struct Limits {
     pub log_bytes: usize,
 }
 
+impl Config {
+    /// Whether anybody wants to know how long requests take.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.admin_addr.is_some() || !self.otel_endpoint.is_empty() || self.access_log != AccessLog::Off
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -173,6 +198,14 @@ impl Default for Config {
             grants: Grants::default(),
             cache_dir: crate::cache::default_dir(),
             access_log: AccessLog::Off,
+            trace: false,
+            trace_body_bytes: KIB,
+            trace_secrets: false,
+            request_id: false,
+            otel_endpoint: String::new(),
+            otel_service: "tabi".to_owned(),
+            otel_one_in: 1,
+            admin_addr: None,
             compression: false,
             compression_min_bytes: KIB as u64,
         }

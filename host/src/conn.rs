@@ -3,6 +3,7 @@
 //! The timers are lazy: a deadline moves by storing a number, and the one armed sleep looks,
 //! when it wakes, whether the deadline has moved. A busy connection pays no timer per request.
 
+use crate::metrics::{Metrics, Silence};
 use crate::peer::Peer;
 use crate::{Limits, clock};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -19,6 +20,7 @@ pub(crate) struct Conn {
     /// Who connected.
     pub(crate) peer: Peer,
     pub(crate) https: bool,
+    metrics: Arc<Metrics>,
     h2: AtomicBool,
     open: AtomicU32,
     requests: AtomicU64,
@@ -37,10 +39,11 @@ pub(crate) enum Stop {
 }
 
 impl Conn {
-    pub(crate) fn new(peer: Peer, https: bool) -> Arc<Self> {
+    pub(crate) fn new(peer: Peer, https: bool, metrics: &Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             peer,
             https,
+            metrics: metrics.clone(),
             h2: AtomicBool::new(false),
             open: AtomicU32::new(0),
             requests: AtomicU64::new(0),
@@ -155,9 +158,13 @@ impl<S> Timed<S> {
             Some(wait) if wait.requests == requests => *wait,
             waiting => *waiting.insert(Wait { since: clock::now_ms(), requests, begun: false }),
         };
-        let limit = if wait.begun { self.limits.header_timeout } else { self.limits.idle_timeout };
+        let (limit, why) = match wait.begun {
+            true => (self.limits.header_timeout, Silence::Header),
+            false => (self.limits.idle_timeout, Silence::Idle),
+        };
         let end = wait.since + u64::try_from(limit.as_millis()).unwrap_or(u64::MAX / 2);
         ready!(self.read.poll(cx, end));
+        self.conn.metrics.silence(why);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
@@ -181,6 +188,7 @@ impl<S> Timed<S> {
         let limit = self.limits.write_timeout;
         let sleep = self.write.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         ready!(sleep.as_mut().poll(cx));
+        self.conn.metrics.silence(Silence::Write);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }

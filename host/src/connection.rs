@@ -1,6 +1,7 @@
 //! One connection: HTTP/1 or HTTP/2, until it ends, idles too long or is asked to stop.
 
 use crate::conn::{Conn, Stop, Timed};
+use crate::metrics::Silence;
 use crate::stream::{Plain, Stream};
 use crate::worker::{Guard, Worker};
 use crate::{Limits, service};
@@ -19,9 +20,13 @@ pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, guard: Guard) {
     match &guard.tls {
         Some(tls) => {
             let shaken = tokio::time::timeout(limits.tls_timeout, tls.acceptor.accept(stream));
-            if let Some(Ok(Ok(stream))) = until_stopped(&conn, pin!(shaken)).await {
-                let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                serve(worker, conn, Stream::Tls(Box::new(stream)), h2).await;
+            match until_stopped(&conn, pin!(shaken)).await {
+                Some(Ok(Ok(stream))) => {
+                    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    serve(worker, conn, Stream::Tls(Box::new(stream)), h2).await;
+                }
+                Some(Err(_)) => worker.metrics.silence(Silence::Tls),
+                Some(Ok(Err(_))) | None => {}
             }
         }
         None => {
@@ -29,8 +34,10 @@ pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, guard: Guard) {
                 let sniff = pin!(tokio::time::timeout(limits.header_timeout, starts_like_h2(&mut stream)));
                 until_stopped(&conn, sniff).await
             };
-            if let Some(Ok(Ok(h2))) = sniffed {
-                serve(worker, conn, Stream::Plain(stream), h2).await;
+            match sniffed {
+                Some(Ok(Ok(h2))) => serve(worker, conn, Stream::Plain(stream), h2).await,
+                Some(Err(_)) => worker.metrics.silence(Silence::Header),
+                Some(Ok(Err(_))) | None => {}
             }
         }
     }

@@ -89,7 +89,7 @@ impl App {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, StartError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StartError> {
     std::fs::read(path).map_err(|error| {
         let name = path.display();
         StartError::new(match error.kind() {

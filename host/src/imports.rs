@@ -76,7 +76,7 @@ mod tests {
 
     #[track_caller]
     fn check(import: &str, wanted: &str) {
-        let outline = Outline { world: World::P2, imports: vec![import.to_owned()], memory: 0 };
+        let outline = Outline { world: World::P2, exports: Vec::new(), imports: vec![import.to_owned()], memory: 0 };
         let text = explain(Path::new("app.wasm"), &outline, "reason");
         assert!(text.contains(wanted), "{text}");
         assert!(!text.contains('\n'), "{text}");
@@ -85,7 +85,7 @@ mod tests {
     #[track_caller]
     fn check_ungranted(imports: &[&str], grants: &Grants, wanted: [&[&str]; 2]) {
         let imports = imports.iter().map(|name| (*name).to_owned()).collect();
-        let outline = Outline { world: World::P2, imports, memory: 0 };
+        let outline = Outline { world: World::P2, exports: Vec::new(), imports, memory: 0 };
         for (needed, wanted) in [(true, wanted[0]), (false, wanted[1])] {
             let hints = ungranted(&outline, grants, needed);
             assert_eq!(hints.len(), wanted.len(), "{hints:?}");

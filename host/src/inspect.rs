@@ -18,6 +18,8 @@ pub enum World {
 pub struct Outline {
     /// Which handler it exports.
     pub world: World,
+    /// The full names of its exports.
+    pub exports: Vec<String>,
     /// The full names of its imports.
     pub imports: Vec<String>,
     /// Bytes of memory that an instance has from the start.
@@ -25,6 +27,14 @@ pub struct Outline {
 }
 
 impl Outline {
+    /// Reads the outline of the component in the file at `path`.
+    ///
+    /// # Errors
+    /// When it can't be read, and as [`read`](Self::read).
+    pub fn open(path: &Path) -> Result<Self, StartError> {
+        Self::read(path, &crate::engine::read(path)?)
+    }
+
     /// Reads the outline of the component in `bytes`; `path` is for the messages.
     ///
     /// # Errors
@@ -54,7 +64,7 @@ impl Outline {
         } else {
             return Err(no_handler(path, &exports));
         };
-        Ok(Self { world, imports, memory })
+        Ok(Self { world, exports, imports, memory })
     }
 }
 

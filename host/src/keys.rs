@@ -50,11 +50,17 @@ macro_rules! get {
     (mode, $value:expr) => {
         quote(&format!("{:03o}", $value))
     };
+    (addr, $value:expr) => {
+        quote(&$value.map(|addr| addr.to_string()).unwrap_or_default())
+    };
     (switch, $value:expr) => {
         quote(if $value { "on" } else { "off" })
     };
     (pagemap_scan, $value:expr) => {
         quote(if $value == PagemapScan::Auto { "auto" } else { "off" })
+    };
+    (text, $value:expr) => {
+        quote(&$value)
     };
     (list, $value:expr) => {
         list(&$value)
@@ -83,6 +89,9 @@ macro_rules! set {
             _ => Err(format!("{:?} are no permissions; write three octal digits, such as \"660\"", $text)),
         }
     };
+    (addr, $text:expr) => {
+        parse_addr($text)
+    };
     (switch, $text:expr) => {
         match $text {
             "on" => Ok(true),
@@ -96,6 +105,9 @@ macro_rules! set {
             "off" => Ok(PagemapScan::Off),
             other => Err(format!("{other:?} is neither auto nor off")),
         }
+    };
+    (text, $text:expr) => {
+        Ok::<_, String>($text.to_owned())
     };
     (list, $text:expr) => {
         Ok::<_, String>(parse_list($text))
@@ -113,10 +125,18 @@ keys! {
     "server.tls_cert" folder tls_cert "The certificate chain for https (PEM); read again when it changes." "";
     "server.tls_key" folder tls_key "The private key of the certificate (PEM)." "";
     "server.threads" count threads "Worker threads, each with its own connections and guests." "";
-    "server.access_log" access_log access_log "A line per request in the log: off, text or json." "";
+    "server.access_log" access_log access_log "A line per request in the log: off, text, json or combined." "";
+    "server.trace" switch trace "Dump requests and responses into the log: on or off." "";
+    "server.trace_body_bytes" size trace_body_bytes "Bytes of each body in such a dump." "";
+    "server.trace_secrets" switch trace_secrets "Dump credentials and cookies as they are, instead of shortened: on or off." "";
+    "server.request_id" switch request_id "Tell guests and clients, as x-request-id, the id that the log has for a request: on or off." "";
     "server.cache_dir" folder cache_dir "Where compiled components are kept; empty compiles at every start." "";
     "server.compression" switch compression "Compress answers with gzip for clients that take it: on or off." "";
     "server.compression_min_bytes" size compression_min_bytes "The length from which an answer is worth compressing." "";
+    "admin.addr" addr admin_addr "Where /metrics, /healthz and /readyz are, such as 127.0.0.1:9090; empty for nowhere." "";
+    "otel.endpoint" text otel_endpoint "A collector for traces, such as http://127.0.0.1:4318; empty for none." "";
+    "otel.service" text otel_service "What the traces call this service." "";
+    "otel.one_in" count otel_one_in "Of requests that belong to no trace yet, one in this many begins one." "";
     "instances.requests_p2" count reuse.requests_p2 "Requests that one 0.2 instance answers; more than 1 lets its memory live on." "";
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
@@ -204,6 +224,14 @@ fn parse_count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     T::try_from(number).map_err(|_| too_large(text))
 }
 
+fn parse_addr(text: &str) -> Result<Option<std::net::SocketAddr>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let fail = || format!("{text:?} is no address with a port, such as 127.0.0.1:9090 or [::1]:9090");
+    text.replacen("localhost:", "127.0.0.1:", 1).parse().map(Some).map_err(|_| fail())
+}
+
 fn too_large(text: &str) -> String {
     format!("{text:?} is too large")
 }
@@ -231,14 +259,15 @@ impl AccessLog {
             Self::Off => "off",
             Self::Text => "text",
             Self::Json => "json",
+            Self::Combined => "combined",
         }
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        [Self::Off, Self::Text, Self::Json]
+        [Self::Off, Self::Text, Self::Json, Self::Combined]
             .into_iter()
             .find(|form| form.name() == text)
-            .ok_or_else(|| format!("{text:?} is none of off, text and json"))
+            .ok_or_else(|| format!("{text:?} is none of off, text, json and combined"))
     }
 }
 

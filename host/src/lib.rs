@@ -14,6 +14,7 @@
 //! ```
 
 mod access_log;
+mod admin;
 mod answer;
 mod bindings;
 mod body;
@@ -27,15 +28,20 @@ mod dispatch;
 mod encoding;
 mod engine;
 mod error;
+mod exchange;
 pub mod file;
 mod grants;
 mod guest_log;
 mod gzip;
+mod hosts;
 mod imports;
 mod inspect;
 pub mod keys;
 mod listener;
 mod log;
+mod metrics;
+mod metrics_page;
+mod otel;
 mod peer;
 mod request;
 mod server;
@@ -43,17 +49,22 @@ mod service;
 mod store;
 mod stream;
 mod tls;
+mod trace;
 mod units;
 mod worker;
 
 use listener::Listener;
+use metrics::Reload;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
+pub use access_log::json;
+pub use admin::Admin;
 pub use config::{AccessLog, Config, Limits, PagemapScan, Reuse};
 pub use engine::App;
 pub use error::StartError;
 pub use grants::Grants;
+pub use hosts::{Answer, Verdict, verdicts};
 pub use inspect::{Outline, World};
 pub use listener::Listeners;
 pub use log::Log;
@@ -83,7 +94,9 @@ impl Host {
     /// # Errors
     /// As [`load`](Self::load); the server goes on as before.
     pub fn reload(&mut self, server: &Server, path: &Path) -> Result<(), StartError> {
-        self.app = App::load_beside(&self.app, path, &self.config, &self.log)?;
+        let loaded = App::load_beside(&self.app, path, &self.config, &self.log);
+        server.reloaded(if loaded.is_ok() { Reload::Done } else { Reload::Refused });
+        self.app = loaded?;
         server.replace(&self.app);
         Ok(())
     }

@@ -1,14 +1,15 @@
 //! The program `tabi`: arguments, then a host, then signals.
 
+mod check;
 mod cli;
 mod watch;
 
 use clap::Parser;
-use cli::{BuildOptions, Check, Cli, Command, Serve};
+use cli::{BuildOptions, Cli, Command, Target};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use tabi_host::{Host, Log, Server, StartError, World, file};
+use tabi_host::{Admin, Host, Log, Server, StartError, file};
 use tokio::signal::unix::{SignalKind, signal};
 use watch::Watch;
 
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
             args.settings.mode.get_or_insert_with(|| "dev".to_owned());
             serve(&args, true)
         }
-        Command::Check(args) => check(&args),
+        Command::Check { target, json } => check::check(&target, json),
         Command::Config(args) => {
             args.settings.resolve(&args.path, env).map(|config| print!("{}", file::print(&config)))
         }
@@ -34,13 +35,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(args: &Serve, dev: bool) -> Result<(), StartError> {
+fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
     let config = args.settings.resolve(&args.path, env)?;
     let log = Log::stderr();
+    // Before the component is built and loaded, so that whoever waits for it can ask.
+    let admin = config.admin_addr.map(|addr| Admin::start(addr, &log)).transpose()?;
     let path = component(&args.path, &args.build)?;
     let mut host = Host::load(&path, config, log.clone())?;
     let server = host.serve_all(host.listen()?)?;
     announce(&server);
+    if let Some(admin) = &admin {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        admin.watch(&server, &[&name]);
+        println!("Serving metrics and health on http://{}/", admin.addr());
+    }
     let mut watch = dev.then(|| Watch::new(&args.path));
     let reload = |server: &Server| {
         let done = component(&args.path, &args.build).and_then(|path| host.reload(server, &path));
@@ -104,8 +112,8 @@ fn run(
         };
         tokio::select! {
             () = done => {}
-            _ = interrupt.recv() => server.abort(),
-            _ = terminate.recv() => server.abort(),
+            _ = interrupt.recv() => abort(&server, log),
+            _ = terminate.recv() => abort(&server, log),
         }
         Ok(())
     })?;
@@ -114,20 +122,9 @@ fn run(
     Ok(())
 }
 
-/// Loads the component as `serve` would, and says what it is.
-fn check(args: &Check) -> Result<(), StartError> {
-    let config = args.settings.resolve(&args.path, env)?;
-    let path = component(&args.path, &args.build)?;
-    let host = Host::load(&path, config, Log::stderr())?;
-    let (world, runs) = match host.app().world() {
-        World::P2 => ("wasi:http/incoming-handler@0.2", "every host of wasi:http 0.2"),
-        World::P3 => ("wasi:http/handler@0.3", "hosts of wasi:http 0.3, such as tabi and wasmtime 48"),
-    };
-    println!("{} is fine: it exports {world} and runs under {runs}", path.display());
-    for hint in host.app().hints() {
-        println!("{hint}, if it needs any");
-    }
-    Ok(())
+fn abort(server: &Server, log: &Log) {
+    log.line("tabi: stopping at once");
+    server.abort();
 }
 
 fn env(name: &str) -> Option<String> {

@@ -2,16 +2,21 @@
 
 use crate::Limits;
 use crate::body::RequestBody;
+use crate::exchange::Exchange;
+use crate::metrics::Refused;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A request that a guest may see.
 pub(crate) struct Incoming {
     pub(crate) inner: hyper::Request<RequestBody>,
     pub(crate) id: u64,
     pub(crate) https: bool,
+    /// Where a guest of 0.2 counts its microseconds on the processor, if anybody reads them.
+    pub(crate) cpu: Option<Arc<AtomicU64>>,
 }
 
 /// A request that no guest gets to see, and why.
@@ -19,6 +24,19 @@ pub(crate) struct Incoming {
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) reason: &'static str,
+}
+
+impl Refusal {
+    /// What it counts as.
+    pub(crate) fn kind(&self) -> Refused {
+        match self.status {
+            StatusCode::URI_TOO_LONG => Refused::UriBytes,
+            StatusCode::EXPECTATION_FAILED => Refused::Expectation,
+            StatusCode::NOT_IMPLEMENTED => Refused::Connect,
+            StatusCode::PAYLOAD_TOO_LARGE => Refused::BodyBytes,
+            _ => Refused::Malformed,
+        }
+    }
 }
 
 const fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusal> {
@@ -157,7 +175,7 @@ fn strip_connection_fields(headers: &mut HeaderMap) {
 pub(crate) fn bound_body(
     request: hyper::Request<hyper::body::Incoming>,
     limits: &Arc<Limits>,
-    id: u64,
+    exchange: &Exchange,
     https: bool,
 ) -> Result<Incoming, Refusal> {
     use hyper::body::Body;
@@ -166,7 +184,7 @@ pub(crate) fn bound_body(
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large");
     }
     let inner = request.map(|body| RequestBody::new(body, limits));
-    Ok(Incoming { inner, id, https })
+    Ok(Incoming { inner, id: exchange.id(), https, cpu: exchange.cpu() })
 }
 
 #[cfg(test)]

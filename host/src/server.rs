@@ -6,6 +6,7 @@
 use crate::conn::Stop;
 use crate::engine::App;
 use crate::listener::{Endpoint, Listener, Listeners};
+use crate::metrics::{Metrics, Reload};
 use crate::peer::Peer;
 use crate::stream::Socket;
 use crate::tls::Tls;
@@ -23,6 +24,7 @@ use tokio::sync::watch;
 pub struct Server {
     endpoints: Vec<Endpoint>,
     stop: watch::Sender<Stop>,
+    shared: Arc<Shared>,
     workers: Vec<Arc<Worker>>,
     acceptor: Option<JoinHandle<()>>,
 }
@@ -42,12 +44,13 @@ impl Server {
         let local = endpoints.iter().find_map(Endpoint::addr);
         let local = local.and_then(|addr| Authority::try_from(addr.to_string()).ok());
         let local = local.unwrap_or_else(|| Authority::from_static("localhost"));
-        let shared = Arc::new(Shared::new(config, log, local));
+        let shared = Arc::new(Shared::new(config, log, local)?);
         let mut crew = Vec::new();
         for number in 0..shared.config.threads.max(1) {
             crew.push(Hand::hire(number, app, &shared).map_err(fail)?);
         }
         let workers = crew.iter().map(|hand| hand.worker.clone()).collect();
+        let common = shared.clone();
         let (stop, stopping) = watch::channel(Stop::Run);
         let acceptor = std::thread::Builder::new()
             .name("tabi-accept".into())
@@ -59,7 +62,7 @@ impl Server {
                 }
             })
             .map_err(fail)?;
-        Ok(Self { endpoints, stop, workers, acceptor: Some(acceptor) })
+        Ok(Self { endpoints, stop, shared: common, workers, acceptor: Some(acceptor) })
     }
 
     /// Where it listens for http; the port is a real one even if 0 was asked for, and 0 if it does
@@ -84,6 +87,17 @@ impl Server {
         self.endpoints.iter().filter(|endpoint| endpoint.secure == secure).find_map(Endpoint::addr)
     }
 
+    /// What the admin listener may know of it.
+    pub(crate) fn observed(&self) -> Observed {
+        let metrics = self.workers.iter().map(|worker| worker.metrics.clone()).collect();
+        Observed { shared: self.shared.clone(), metrics, stop: self.stop.subscribe() }
+    }
+
+    /// Counts an attempt to serve another component.
+    pub(crate) fn reloaded(&self, how: Reload) {
+        self.shared.metrics.reloaded(how);
+    }
+
     /// Has every request from now on answered by `app`; those that have begun stay where they are.
     pub(crate) fn replace(&self, app: &App) {
         for worker in &self.workers {
@@ -106,12 +120,30 @@ impl Server {
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
         }
+        if let Some(exporter) = &self.shared.exporter {
+            exporter.flush();
+        }
     }
 
     /// Whether a drain or an abort is over.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.acceptor.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+/// A server as seen from outside: what it counts, and whether it takes requests.
+pub(crate) struct Observed {
+    pub(crate) shared: Arc<Shared>,
+    /// Of each worker.
+    pub(crate) metrics: Vec<Arc<Metrics>>,
+    stop: watch::Receiver<Stop>,
+}
+
+impl Observed {
+    /// Whether new connections are taken.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.stop.borrow() == Stop::Run
     }
 }
 
@@ -215,6 +247,9 @@ fn hand_out(socket: Socket, peer: Peer, tls: Option<&Arc<Tls>>, shared: &Shared,
     }
 }
 
+/// How often a drain looks whether guests still work.
+const DRAIN_LOOK: Duration = Duration::from_millis(10);
+
 async fn see_off(shared: &Shared, crew: &[Hand], mut stopping: watch::Receiver<Stop>) {
     let tell = |how| {
         for hand in crew {
@@ -228,12 +263,16 @@ async fn see_off(shared: &Shared, crew: &[Hand], mut stopping: watch::Receiver<S
         tell(Stop::Drain);
         let deadline = tokio::time::sleep(shared.limits.drain_timeout);
         tokio::pin!(deadline);
-        while shared.connections.load(Relaxed) > 0 && !abort {
+        let mut look = tokio::time::interval(DRAIN_LOOK);
+        // Guests may have work left when their connections are gone.
+        let busy = || crew.iter().map(|hand| hand.worker.metrics.busy()).sum::<u64>();
+        while (shared.connections.load(Relaxed) > 0 || busy() > 0) && !abort {
             tokio::select! {
                 () = shared.empty.notified() => {}
+                _ = look.tick() => {}
                 () = &mut deadline => {
-                    let left = shared.connections.load(Relaxed);
-                    shared.log.line(format!("tabi: {left} connections outlasted drain_timeout"));
+                    let (left, busy) = (shared.connections.load(Relaxed), busy());
+                    shared.log.line(format!("tabi: {left} connections and {busy} busy guests outlasted drain_timeout"));
                     abort = true;
                 }
                 changed = stopping.changed() => {

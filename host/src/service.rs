@@ -1,12 +1,14 @@
 //! From a request head to a response head: checks, a place in the queue, the guest, the answer.
 
-use crate::access_log::Exchange;
 use crate::body::ResponseBody;
 use crate::conn::{Conn, Stop};
 use crate::dispatch::{Answer, AnswerBody, Failure};
 use crate::encoding::Offer;
+use crate::exchange::Exchange;
+use crate::metrics::{By, Refused};
+use crate::trace::Trace;
 use crate::worker::{Dispatch, Worker};
-use crate::{answer, request};
+use crate::{World, answer, request};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
@@ -21,27 +23,44 @@ pub(crate) async fn serve(
     mut request: Request<hyper::body::Incoming>,
 ) -> Result<Response<ResponseBody>, Infallible> {
     let shared = &worker.shared;
-    let mut exchange = Exchange::begin(&conn, &shared.log, worker.next_id());
-    exchange.record(shared.config.access_log, &request);
+    let mut exchange = Exchange::begin(&worker, &conn, &request);
+    let trace = exchange.trace();
+    if let Some(trace) = &trace {
+        trace.request(&request);
+    }
+    let id = shared.config.request_id.then(|| exchange.id());
     let version = request.version();
     let last = conn.requests() >= shared.limits.requests_per_connection;
     let checked = request::check_head(&mut request, &shared.limits, conn.https, &shared.local);
     let mut response = match checked {
         Err(refusal) => {
-            exchange.fault(refusal.reason);
+            exchange.refuse(refusal.kind(), refusal.reason);
             let mut response = answer::error(refusal.status, exchange);
             // Where one request ends and the next begins can't be trusted after a bad one.
             answer::close(&mut response, version);
             response
         }
         Ok(()) if request.uri().path() == "*" => answer::options(exchange),
-        Ok(()) => guest(&worker, &conn, request, exchange).await,
+        Ok(()) => {
+            exchange.join_trace(&mut request);
+            if let Some(id) = id {
+                answer::name(request.headers_mut(), id);
+            }
+            guest(&worker, &conn, request, exchange, trace.as_deref()).await
+        }
     };
+    if let Some(id) = id {
+        answer::name(response.headers_mut(), id);
+    }
     if last {
         answer::close(&mut response, version);
         if version == Version::HTTP_2 {
             conn.stop(Stop::Drain);
         }
+    }
+    if let Some(trace) = &trace {
+        trace.response(&response);
+        response.body_mut().show(trace);
     }
     Ok(response)
 }
@@ -52,33 +71,50 @@ async fn guest(
     conn: &Conn,
     request: Request<hyper::body::Incoming>,
     mut exchange: Exchange,
+    trace: Option<&Trace>,
 ) -> Response<ResponseBody> {
     let shared = &worker.shared;
     let version = request.version();
     let head_only = request.method() == Method::HEAD;
     let offer = Offer::of(&shared.config, request.headers());
-    let incoming = match request::bound_body(request, &shared.limits, exchange.id(), conn.https) {
+    let mut incoming = match request::bound_body(request, &shared.limits, &exchange, conn.https) {
         Ok(incoming) => incoming,
         Err(refusal) => {
-            exchange.fault(refusal.reason);
+            exchange.refuse(refusal.kind(), refusal.reason);
             let mut response = answer::error(refusal.status, exchange);
             answer::close(&mut response, version);
             return response;
         }
     };
-    let Some(permit) = place(worker).await else {
-        exchange.fault("no place for the request within queue_timeout");
-        return answer::error(StatusCode::SERVICE_UNAVAILABLE, exchange);
-    };
-    exchange.permit = Some(permit);
-    let fault = incoming.inner.body().fault();
+    if let Some(trace) = trace {
+        incoming.inner.body_mut().show(trace);
+    }
+    match place(worker).await {
+        Ok(permit) => exchange.permit = Some(permit),
+        Err(why) => {
+            let reason = match why {
+                Refused::Queue => "no place for the request, and as many as limits.queue wait for one",
+                _ => "no place for the request within queue_timeout",
+            };
+            exchange.refuse(why, reason);
+            return answer::error(StatusCode::SERVICE_UNAVAILABLE, exchange);
+        }
+    }
+    exchange.body = incoming.inner.body().state();
     let answer = match &*worker.dispatch() {
-        Dispatch::P2(dispatcher) => dispatcher.handle(incoming).await,
-        Dispatch::P3(dispatcher) => dispatcher.handle(incoming).await,
+        Dispatch::P2(dispatcher) => {
+            exchange.hand_over(By::app(0, World::P2));
+            dispatcher.handle(incoming).await
+        }
+        Dispatch::P3(dispatcher) => {
+            exchange.hand_over(By::app(0, World::P3));
+            dispatcher.handle(incoming).await
+        }
     };
-    if let Some((status, reason)) = fault.status() {
+    exchange.hand_back();
+    if let Some((status, why, reason)) = exchange.body.fault() {
         // The guest saw an incomplete request, so its answer is about something else.
-        exchange.fault(reason);
+        exchange.refuse(why, reason);
         let mut response = answer::error(status, exchange);
         answer::close(&mut response, version);
         return response;
@@ -96,17 +132,17 @@ async fn guest(
             Response::from_parts(head, body)
         }
         Err(failure) => {
-            exchange.fault(&failure.reason());
+            exchange.fail(&failure);
             answer::error(failure.status(), exchange)
         }
     }
 }
 
 /// Waits for a place among the requests in flight, but neither long nor in a long queue.
-async fn place(worker: &Worker) -> Option<OwnedSemaphorePermit> {
+async fn place(worker: &Worker) -> Result<OwnedSemaphorePermit, Refused> {
     let shared = &worker.shared;
     if let Ok(permit) = shared.places.clone().try_acquire_owned() {
-        return Some(permit);
+        return Ok(permit);
     }
     struct Queued<'a>(&'a std::sync::atomic::AtomicUsize);
     impl Drop for Queued<'_> {
@@ -117,10 +153,13 @@ async fn place(worker: &Worker) -> Option<OwnedSemaphorePermit> {
     let before = shared.queued.fetch_add(1, Relaxed);
     let _queued = Queued(&shared.queued);
     if before >= shared.limits.queue {
-        return None;
+        return Err(Refused::Queue);
     }
     let wait = shared.places.clone().acquire_owned();
-    tokio::time::timeout(shared.limits.queue_timeout, wait).await.ok()?.ok()
+    match tokio::time::timeout(shared.limits.queue_timeout, wait).await {
+        Ok(Ok(permit)) => Ok(permit),
+        Ok(Err(_)) | Err(_) => Err(Refused::QueueTimeout),
+    }
 }
 
 /// Makes sure that what the guest answers is one HTTP answer, and gives its promised length.

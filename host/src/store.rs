@@ -2,6 +2,7 @@
 
 use crate::grants::Capabilities;
 use crate::guest_log::{Channel, GuestLog};
+use crate::metrics::Metrics;
 use crate::{Limits, Log};
 use std::sync::Arc;
 use wasmtime::component::{HasData, Linker, ResourceTable};
@@ -21,6 +22,7 @@ pub(crate) struct Blueprint {
     pub(crate) limits: Arc<Limits>,
     pub(crate) log: Log,
     pub(crate) capabilities: Arc<Capabilities>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 /// The state of one instance.
@@ -34,12 +36,29 @@ pub struct State {
     limits: Arc<Limits>,
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) log: GuestLog,
+    _alive: Alive,
+}
+
+/// Counts an instance from its making to its end.
+struct Alive(Arc<Metrics>);
+
+impl Alive {
+    fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.instances.created.add(1);
+        Self(metrics.clone())
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.instances.dropped.add(1);
+    }
 }
 
 impl State {
     /// Makes a store for an instance whose log lines carry `id`.
     pub(crate) fn store(blueprint: &Blueprint, id: u64) -> Store<Self> {
-        let Blueprint { engine, limits, log, capabilities } = blueprint;
+        let Blueprint { engine, limits, log, capabilities, metrics } = blueprint;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.resources);
         let mut http = WasiHttpCtx::new();
@@ -53,6 +72,7 @@ impl State {
             limits: limits.clone(),
             capabilities: capabilities.clone(),
             log: GuestLog::new(log.clone(), id, limits),
+            _alive: Alive::new(metrics),
         };
         let mut store = Store::new(engine, state);
         store.limiter(|state| &mut state.memory);

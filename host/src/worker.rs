@@ -4,11 +4,13 @@
 use crate::conn::Conn;
 use crate::dispatch::{p2, p3};
 use crate::engine::{App, Pre};
+use crate::metrics::{Metrics, Refused};
+use crate::otel::Exporter;
 use crate::peer::Peer;
 use crate::store::Blueprint;
 use crate::stream::Accepted;
 use crate::tls::Tls;
-use crate::{Config, Limits, Log, connection};
+use crate::{Config, Limits, Log, StartError, connection};
 use hyper::http::uri::Authority;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -31,6 +33,10 @@ pub(crate) struct Shared {
     pub(crate) places: Arc<Semaphore>,
     pub(crate) queued: AtomicUsize,
     pub(crate) connections: AtomicUsize,
+    /// Where spans go, if anywhere.
+    pub(crate) exporter: Option<Exporter>,
+    /// The counters of the accepting thread.
+    pub(crate) metrics: Metrics,
     per_ip: Mutex<HashMap<IpAddr, usize>>,
     /// Told when the last connection ends.
     pub(crate) empty: Notify,
@@ -39,6 +45,7 @@ pub(crate) struct Shared {
 /// One thread with its connections and its guests.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) metrics: Arc<Metrics>,
     dispatch: Mutex<Arc<Dispatch>>,
     pub(crate) open: AtomicUsize,
     conns: Mutex<HashMap<usize, Arc<Conn>>>,
@@ -60,8 +67,10 @@ pub(crate) struct Hand {
 
 impl Hand {
     pub(crate) fn hire(number: usize, app: &App, shared: &Arc<Shared>) -> std::io::Result<Self> {
+        let metrics = Arc::new(Metrics::new(1));
         let worker = Arc::new(Worker {
-            dispatch: Mutex::new(Arc::new(Dispatch::new(app, shared))),
+            dispatch: Mutex::new(Arc::new(Dispatch::new(app, shared, &metrics))),
+            metrics,
             shared: shared.clone(),
             open: AtomicUsize::new(0),
             conns: Mutex::default(),
@@ -86,13 +95,14 @@ impl Hand {
 }
 
 impl Dispatch {
-    fn new(app: &App, shared: &Shared) -> Self {
+    fn new(app: &App, shared: &Shared, metrics: &Arc<Metrics>) -> Self {
         let reuse = shared.config.reuse;
         let blueprint = Blueprint {
             engine: app.engine.clone(),
             limits: shared.limits.clone(),
             log: shared.log.clone(),
             capabilities: app.capabilities.clone(),
+            metrics: metrics.clone(),
         };
         match &app.pre {
             Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
@@ -155,7 +165,7 @@ impl Worker {
 
     /// Sends all later requests to `app`.
     pub(crate) fn replace(&self, app: &App) {
-        let fresh = Arc::new(Dispatch::new(app, &self.shared));
+        let fresh = Arc::new(Dispatch::new(app, &self.shared, &self.metrics));
         let mut current = self.dispatch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *current = fresh;
     }
@@ -177,7 +187,9 @@ pub(crate) struct Guard {
 impl Guard {
     pub(crate) fn admit(worker: &Arc<Worker>, peer: Peer, tls: Option<&Arc<Tls>>) -> Option<Self> {
         let shared = &worker.shared;
+        shared.metrics.connections.add(1);
         if shared.connections.load(Relaxed) >= shared.limits.connections {
+            shared.metrics.refused(Refused::Connections);
             return None;
         }
         // What connects from this very machine is a proxy or a test, and speaks for many.
@@ -186,13 +198,14 @@ impl Guard {
             let mut per_ip = shared.per_ip();
             let count = per_ip.entry(ip).or_default();
             if *count >= shared.limits.connections_per_ip {
+                shared.metrics.refused(Refused::ConnectionsPerIp);
                 return None;
             }
             *count += 1;
         }
         shared.connections.fetch_add(1, Relaxed);
         worker.open.fetch_add(1, Relaxed);
-        let conn = Conn::new(peer, tls.is_some());
+        let conn = Conn::new(peer, tls.is_some(), &worker.metrics);
         worker.conns().insert(Arc::as_ptr(&conn) as usize, conn.clone());
         Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
     }
@@ -219,9 +232,10 @@ impl Drop for Guard {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config, log: Log, local: Authority) -> Self {
+    pub(crate) fn new(config: Config, log: Log, local: Authority) -> Result<Self, StartError> {
         let limits = Arc::new(config.limits.clone());
-        Self {
+        Ok(Self {
+            exporter: Exporter::start(&config, &log)?,
             places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             local,
             config,
@@ -229,9 +243,10 @@ impl Shared {
             log,
             queued: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            metrics: Metrics::default(),
             per_ip: Mutex::default(),
             empty: Notify::new(),
-        }
+        })
     }
 
     fn per_ip(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {

@@ -7,6 +7,7 @@ pub(crate) mod p2;
 pub(crate) mod p3;
 
 use crate::error::one_line;
+use crate::metrics::Failed;
 use hyper::StatusCode;
 use hyper::body::{Bytes, Frame};
 use std::collections::VecDeque;
@@ -62,6 +63,19 @@ impl Failure {
             Self::Code(status, _) => *status,
             Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// What it counts as.
+    pub(crate) fn kind(&self) -> Failed {
+        match self {
+            Self::Trap(_) => Failed::Trap,
+            Self::NoAnswer => Failed::NoAnswer,
+            Self::Unfinished => Failed::Unfinished,
+            Self::Code(..) => Failed::ErrorCode,
+            Self::Invalid(_) => Failed::Invalid,
+            Self::Timeout(_) => Failed::Timeout,
+            Self::Busy => Failed::NoRoom,
         }
     }
 

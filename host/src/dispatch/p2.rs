@@ -2,11 +2,13 @@
 //! allows reuse.
 
 use super::{Answer, AnswerBody, Failure, status_of_code};
+use crate::metrics::{Busy, micros};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -60,6 +62,7 @@ impl Dispatcher {
         let mut guest = Guest {
             dispatcher: self.clone(),
             id: request.id,
+            cpu: request.cpu.clone(),
             run: Some(Box::pin(run(self.clone(), request, slot.clone()))),
             done: None,
             busy: Duration::ZERO,
@@ -94,6 +97,7 @@ impl Dispatcher {
         }
         let instance = lock(&self.warm).pop()?;
         instance.store.data().set_id(id);
+        self.blueprint.metrics.instances.reused.add(1);
         Some(instance)
     }
 
@@ -139,6 +143,9 @@ async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) ->
     };
     instance.requests += 1;
     let result = call(&mut instance, request, slot).await;
+    if let Err(error) = &result {
+        blueprint.metrics.broke(error);
+    }
     (Some(instance), result)
 }
 
@@ -158,8 +165,10 @@ struct Guest {
     run: Option<Pin<Box<dyn Future<Output = Outcome> + Send>>>,
     /// How the guest ended, until somebody looks at it.
     done: Option<Outcome>,
-    /// The time that was spent inside of the guest.
+    /// The time that was spent inside of the guest; its last turn counts only where `cpu` wants it.
     busy: Duration,
+    /// Where the microseconds of it are read.
+    cpu: Option<Arc<AtomicU64>>,
     /// Armed when the guest first waits; most guests never do.
     sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -204,14 +213,24 @@ impl Guest {
         let begin = Instant::now();
         if let Poll::Ready(outcome) = run.as_mut().poll(cx) {
             self.run = None;
+            if self.cpu.is_some() {
+                self.spent(begin);
+            }
             return Poll::Ready(Ok(outcome));
         }
-        self.busy += begin.elapsed();
+        self.spent(begin);
         if self.busy > self.dispatcher.blueprint.limits.cpu_time {
             self.run = None;
             return Poll::Ready(Err(Failure::Timeout("cpu_time")));
         }
         Poll::Pending
+    }
+
+    fn spent(&mut self, begin: Instant) {
+        self.busy += begin.elapsed();
+        if let Some(cpu) = &self.cpu {
+            cpu.store(micros(self.busy), Relaxed);
+        }
     }
 
     /// Whether `limit` has passed since the sleep was armed.
@@ -234,6 +253,7 @@ impl Guest {
             Ok((_, Err(error))) => Failure::of(&error),
             Err(failure) => failure,
         };
+        self.dispatcher.blueprint.metrics.failed(failure.kind());
         let (id, reason) = (self.id, failure.reason());
         self.dispatcher.blueprint.log.line(format!("tabi: [{id:016x}] after the answer: {reason}"));
     }
@@ -244,12 +264,22 @@ impl Guest {
             return;
         }
         let limit = self.dispatcher.blueprint.limits.post_return_timeout;
+        let busy = Busy::new(&self.dispatcher.blueprint.metrics);
         tokio::spawn(async move {
+            let _busy = busy;
             let rest = std::future::poll_fn(|cx| self.poll(cx));
             let late = Err(Failure::Timeout("post_return_timeout"));
             let outcome = tokio::time::timeout(limit, rest).await.unwrap_or(late);
             self.after_body(outcome);
         });
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if self.cpu.is_some() {
+            self.dispatcher.blueprint.metrics.cpu_micros.add(micros(self.busy));
+        }
     }
 }
 
@@ -354,7 +384,9 @@ impl Stream {
 
     /// Reads the rest of the body without a client, for answers that have none to show.
     pub(crate) fn drain(mut self) {
+        let busy = Busy::new(&self.guest.dispatcher.blueprint.metrics);
         tokio::spawn(async move {
+            let _busy = busy;
             let limit = self.guest.dispatcher.blueprint.limits.stream_timeout;
             let whole = std::future::poll_fn(|cx| {
                 loop {

@@ -3,6 +3,7 @@
 //! Instances are run by wasmtime's own `ProxyHandler`, one set of them per worker thread.
 
 use super::{Answer, AnswerBody, Failure, status_of_code};
+use crate::metrics::{Busy, Metrics};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
 use crate::{Limits, Log, Reuse};
@@ -58,6 +59,10 @@ struct Life {
     expired: AtomicBool,
     /// The answers that are still on their way.
     open: AtomicUsize,
+    /// Set while it has work, before or after an answer.
+    busy: AtomicBool,
+    /// Set with its first request.
+    served: AtomicBool,
 }
 
 /// A request's tie to the instance that took it.
@@ -161,7 +166,7 @@ impl HandlerState for Handler {
 
     async fn instantiate(&self) -> wasmtime::Result<Instance<State, Expiration, Worker>> {
         let id = self.next.fetch_add(1, Relaxed);
-        let Blueprint { limits, log, .. } = &self.blueprint;
+        let Blueprint { limits, log, metrics, .. } = &self.blueprint;
         let mut store = State::store(&self.blueprint, id);
         let proxy = self.pre.instantiate_async(&mut store).await?;
         let life = Arc::new(Life::default());
@@ -173,9 +178,18 @@ impl HandlerState for Handler {
                 limits: limits.clone(),
                 idle: self.reuse.idle,
                 life: life.clone(),
+                metrics: metrics.clone(),
+                busy: None,
                 sleep: Box::pin(tokio::time::sleep(Duration::MAX)),
             },
-            state: Worker { id, log: log.clone(), limits: limits.clone(), reuse: self.reuse, life },
+            state: Worker {
+                id,
+                log: log.clone(),
+                limits: limits.clone(),
+                reuse: self.reuse,
+                metrics: metrics.clone(),
+                life,
+            },
         })
     }
 }
@@ -185,11 +199,17 @@ struct Expiration {
     limits: Arc<Limits>,
     idle: Duration,
     life: Arc<Life>,
+    metrics: Arc<Metrics>,
+    busy: Option<Busy>,
     sleep: Pin<Box<Sleep>>,
 }
 
 impl WorkerExpiration for Expiration {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>, status: WorkerStatus, start: Instant) -> Poll<()> {
+        if (status != WorkerStatus::Idle) != self.busy.is_some() {
+            self.busy = (status != WorkerStatus::Idle).then(|| Busy::new(&self.metrics));
+            self.life.busy.store(self.busy.is_some(), Relaxed);
+        }
         let limit = match status {
             WorkerStatus::Idle => self.idle,
             WorkerStatus::Requests => self.limits.request_timeout,
@@ -238,6 +258,7 @@ struct Worker {
     log: Log,
     limits: Arc<Limits>,
     reuse: Reuse,
+    metrics: Arc<Metrics>,
     life: Arc<Life>,
 }
 
@@ -264,6 +285,9 @@ impl WorkerState for Worker {
         if taken.0.set(self.life.clone()).is_ok() {
             self.life.open.fetch_add(1, Relaxed);
         }
+        if self.life.served.swap(true, Relaxed) {
+            self.metrics.instances.reused.add(1);
+        }
         // Each request brings the fuel for its own host calls.
         store.set_hostcall_fuel(self.limits.hostcall_bytes);
         let (life, limit) = (self.life.clone(), self.limits.request_timeout);
@@ -278,7 +302,15 @@ impl WorkerState for Worker {
             // First the flag, then the store, with which all open bodies end.
             self.life.broken.store(true, Relaxed);
             let reason = crate::error::one_line(&error);
-            self.log.line(format!("tabi: [{:016x}] instance dropped: {reason}", self.id));
+            // The handler takes an instance that ends with its thread for one whose thread has panicked.
+            let stopped = reason == "worker panicked" && !std::thread::panicking();
+            if !stopped && !self.life.late.load(Relaxed) {
+                self.metrics.broke(&error);
+            }
+            let reason = if stopped { "the host has stopped before the guest had finished" } else { &reason };
+            if !stopped || self.life.busy.load(Relaxed) {
+                self.log.line(format!("tabi: [{:016x}] instance dropped: {reason}", self.id));
+            }
         }
         drop(store);
     }

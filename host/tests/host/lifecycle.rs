@@ -49,10 +49,14 @@ fn a_new_component_takes_over_between_two_requests() {
 #[test]
 fn every_request_leaves_its_line() {
     for (form, wanted) in [
-        (tabi_host::AccessLog::Text, [r#"127.0.0.1:"#, r#""GET /early" 200 5B "#, "us complete"]),
+        (tabi_host::AccessLog::Text, [r#"127.0.0.1:"#, r#""GET /early HTTP/1.1" 200 5B guest "#, "us complete"]),
         (
             tabi_host::AccessLog::Json,
-            [r#""target":"/early","status":200,"bytes":5"#, r#""end":"complete"}"#, r#""method":"GET""#],
+            [
+                r#""target":"/early","version":"HTTP/1.1","status":200,"bytes":5"#,
+                r#""end":"complete"}"#,
+                r#""guest_micros":"#,
+            ],
         ),
     ] {
         let mut config = config();
@@ -146,4 +150,42 @@ fn a_busy_guest_does_not_starve_its_core() {
     }
     assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
     assert_eq!(busy.reply().status, 504);
+}
+
+/// A drain waits for what a guest does after its answer, and says nothing of guests that had no work.
+#[track_caller]
+fn check_late_work(component: &std::path::Path) {
+    let Running { server, log, lines } = Running::serve(component, config());
+    assert_eq!(Client::connect(server.addr()).get("/late-after-end?400").text(), "whole");
+    server.drain();
+    server.wait();
+    log.flush();
+    let text = lines.text();
+    assert!(text.contains("late work done"), "the guest was cut off: {text}");
+    assert!(!text.contains("panicked") && !text.contains("dropped"), "{text}");
+}
+
+#[test]
+fn a_drain_waits_for_work_after_the_answer() {
+    check_late_work(misbehave());
+    check_late_work(misbehave3());
+}
+
+#[test]
+fn a_drain_does_not_wait_longer_than_it_may_for_work_after_the_answer() {
+    for (component, noted) in [(misbehave(), 0), (misbehave3(), 1)] {
+        let mut config = config();
+        config.limits.drain_timeout = Duration::from_millis(100);
+        let Running { server, log, lines } = Running::serve(component, config);
+        assert_eq!(Client::connect(server.addr()).get("/late-after-end?5000").text(), "whole");
+        let begin = Instant::now();
+        server.drain();
+        server.wait();
+        assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+        log.flush();
+        let text = lines.text();
+        assert!(text.contains("0 connections and 1 busy guests outlasted drain_timeout"), "{text}");
+        assert_eq!(text.matches("the host has stopped before the guest had finished").count(), noted, "{text}");
+        assert!(!text.contains("late work done"), "{text}");
+    }
 }

@@ -1,6 +1,7 @@
 //! A running host against raw bytes: what clients may send, what guests may do, and what becomes
 //! of both. One program, so that the guests are built once.
 
+mod admin;
 mod client;
 mod clients;
 mod compression;
@@ -12,6 +13,7 @@ mod http2;
 mod lifecycle;
 mod limits;
 mod listen;
+mod observing;
 mod start;
 mod support;
 mod tls;

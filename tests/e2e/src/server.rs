@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,6 +131,22 @@ impl Server {
             }
         }
         None
+    }
+
+    /// Waits for the process to end by itself.
+    ///
+    /// # Panics
+    /// Where it takes longer than `patience`.
+    pub fn end(&mut self, patience: Duration) -> ExitStatus {
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            match self.process.try_wait() {
+                Ok(Some(status)) => return status,
+                Ok(None) => thread::park_timeout(Duration::from_millis(10)),
+                Err(error) => panic!("the server is out of reach: {error}"),
+            }
+        }
+        panic!("the server does not end within {patience:?}")
     }
 
     /// Returns the id of the process.

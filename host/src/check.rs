@@ -1,0 +1,68 @@
+//! `tabi check`: what a component is, and which hosts serve it.
+
+use crate::cli::Target;
+use crate::{component, env};
+use std::path::Path;
+use tabi_host::{Answer, Host, Log, Outline, StartError, json, verdicts};
+
+/// Loads the component as `serve` would, and prints what it is and where it runs.
+///
+/// # Errors
+/// When the configuration or the component can't be used here. The other hosts are told all the same,
+/// as far as the component can be read.
+pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
+    let config = args.settings.resolve(&args.path, env)?;
+    let path = component(&args.path, &args.build)?;
+    let outline = Outline::open(&path)?;
+    let loaded = Host::load(&path, config, Log::stderr());
+    let hints: Vec<String> = loaded.as_ref().map(|host| host.app().hints().to_vec()).unwrap_or_default();
+    let refusal = loaded.err();
+    if as_json {
+        println!("{}", object(&path, &outline, refusal.as_ref()));
+        // The object says everything.
+        return refusal.map_or(Ok(()), |_| Err(StartError::new(format!("{} can't be served here", path.display()))));
+    }
+    let name = path.display();
+    match &refusal {
+        None => println!("{name} is fine: it exports {}", handlers(&outline).join(" and ")),
+        Some(_) => println!("{name} exports {}", handlers(&outline).join(" and ")),
+    }
+    let short = refusal.as_ref().map(|_| "see below");
+    for verdict in verdicts(&outline, short) {
+        println!("  {:<17} {}", verdict.host, verdict.answer);
+    }
+    for hint in hints {
+        println!("{hint}, if it needs any");
+    }
+    refusal.map_or(Ok(()), Err)
+}
+
+/// The handlers among the exports.
+fn handlers(outline: &Outline) -> Vec<&str> {
+    outline.exports.iter().map(String::as_str).filter(|name| name.starts_with("wasi:http/")).collect()
+}
+
+/// The same for programs, in one line.
+fn object(path: &Path, outline: &Outline, refusal: Option<&StartError>) -> String {
+    let list = |names: &[String]| names.iter().map(|name| json(name)).collect::<Vec<_>>().join(",");
+    let refusal = refusal.map(ToString::to_string);
+    let hosts: Vec<_> = verdicts(outline, refusal.as_deref())
+        .iter()
+        .map(|verdict| {
+            let mut text = format!(r#"{{"host":{},"answer":"{}""#, json(verdict.host), verdict.answer.word());
+            match &verdict.answer {
+                Answer::Runs => {}
+                Answer::With(what, why) => text.push_str(&format!(r#","with":{},"why":{}"#, json(what), json(why))),
+                Answer::Depends(why) | Answer::Refuses(why) => text.push_str(&format!(r#","why":{}"#, json(why))),
+            }
+            text + "}"
+        })
+        .collect();
+    format!(
+        r#"{{"component":{},"exports":[{}],"imports":[{}],"hosts":[{}]}}"#,
+        json(&path.display().to_string()),
+        list(&outline.exports),
+        list(&outline.imports),
+        hosts.join(",")
+    )
+}
