@@ -2,7 +2,7 @@
 //! included, until it ends.
 
 use crate::conn::Conn;
-use crate::dispatch::{p2, p3};
+use crate::dispatch::{p2, p3, warm};
 use crate::engine::{App, Pre};
 use crate::metrics::{Metrics, Refused};
 use crate::otel::Exporter;
@@ -109,7 +109,7 @@ impl Dispatch {
                 blueprint,
                 pre: pre.clone(),
                 reuse: reuse.requests_p2,
-                warm: p2::Warm::default(),
+                warm: warm::Warm::default(),
             })),
             Pre::P3(pre) => {
                 let pre = pre.clone();

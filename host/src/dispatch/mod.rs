@@ -5,6 +5,7 @@
 
 pub(crate) mod p2;
 pub(crate) mod p3;
+pub(crate) mod warm;
 
 use crate::error::one_line;
 use crate::metrics::Failed;

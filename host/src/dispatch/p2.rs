@@ -1,6 +1,7 @@
 //! A request through a `wasi:http/incoming-handler@0.2` instance, a fresh one unless the operator
 //! allows reuse.
 
+use super::warm::{Instance, Warm};
 use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::metrics::{Busy, micros};
 use crate::request::Incoming;
@@ -13,10 +14,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
-use wasmtime::Store;
 use wasmtime_wasi_http::WasiHttpView;
+use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
-use wasmtime_wasi_http::p2::bindings::{Proxy, ProxyPre};
 use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 
 /// What a worker thread needs to run requests.
@@ -26,20 +26,6 @@ pub(crate) struct Dispatcher {
     pub(crate) reuse: u32,
     pub(crate) warm: Warm,
 }
-
-/// Instances that wait for their next request, the last used on top.
-pub(crate) type Warm = Mutex<Vec<Instance>>;
-
-/// An instance and how often it was used.
-pub(crate) struct Instance {
-    store: Store<State>,
-    proxy: Proxy,
-    requests: u32,
-    idle_since: Instant,
-}
-
-/// Instances of one worker that are kept for later; more only wait for their end.
-const MAX_WARM: usize = 64;
 
 type Response = hyper::Response<HyperOutgoingBody>;
 type Outcome = (Option<Instance>, wasmtime::Result<()>);
@@ -95,7 +81,7 @@ impl Dispatcher {
         if self.reuse <= 1 {
             return None;
         }
-        let instance = lock(&self.warm).pop()?;
+        let instance = self.warm.take()?;
         instance.store.data().set_id(id);
         self.blueprint.metrics.instances.reused.add(1);
         Some(instance)
@@ -103,21 +89,14 @@ impl Dispatcher {
 
     /// Keeps an instance for the next request, if it may serve one.
     fn keep(&self, instance: Option<Instance>) {
-        let Some(mut instance) = instance else { return };
-        // What is left in the table belongs to the request that is over.
-        if instance.requests >= self.reuse || !instance.store.data().is_clean() {
-            return;
-        }
-        instance.idle_since = Instant::now();
-        let mut warm = lock(&self.warm);
-        if warm.len() < MAX_WARM {
-            warm.push(instance);
+        if let Some(instance) = instance {
+            self.warm.keep(instance, self.reuse);
         }
     }
 
     /// Drops the instances that waited for longer than `idle`.
     pub(crate) fn expire(&self, idle: Duration) {
-        lock(&self.warm).retain(|instance| instance.idle_since.elapsed() < idle);
+        self.warm.expire(idle);
     }
 }
 
@@ -136,7 +115,7 @@ async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) ->
         None => {
             let mut store = State::store(blueprint, request.id);
             match pre.instantiate_async(&mut store).await {
-                Ok(proxy) => Instance { store, proxy, requests: 0, idle_since: Instant::now() },
+                Ok(proxy) => Instance::new(store, proxy),
                 Err(error) => return (None, Err(error)),
             }
         }
