@@ -5,8 +5,8 @@
 
 use crate::AccessLog;
 use crate::exchange::Outcome;
+use crate::forwarded::Client;
 use crate::metrics::{End, micros};
-use crate::peer::Peer;
 use hyper::header::{HeaderMap, HeaderName, REFERER, USER_AGENT};
 use hyper::{Request, Version};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 pub(crate) struct Record {
     form: AccessLog,
     time: SystemTime,
-    peer: Peer,
+    client: Client,
     method: String,
     target: String,
     version: &'static str,
@@ -28,7 +28,7 @@ const LONGEST: usize = 1024;
 
 impl Record {
     /// Takes down the head of `request`; `None` when the log is off.
-    pub(crate) fn of<B>(form: AccessLog, peer: Peer, request: &Request<B>) -> Option<Self> {
+    pub(crate) fn of<B>(form: AccessLog, client: Client, request: &Request<B>) -> Option<Self> {
         if form == AccessLog::Off {
             return None;
         }
@@ -39,13 +39,18 @@ impl Record {
         Some(Self {
             form,
             time: SystemTime::now(),
-            peer,
+            client,
             method: request.method().to_string(),
             target,
             version: version(request.version()),
             referer: field(REFERER),
             agent: field(USER_AGENT),
         })
+    }
+
+    /// Notes who the client is, as proxies have told it.
+    pub(crate) fn set_client(&mut self, client: &Client) {
+        self.client = client.clone();
     }
 
     /// The line, without its end.
@@ -60,7 +65,7 @@ impl Record {
 
     fn text(&self, outcome: &Outcome) -> String {
         let Outcome { id, status, sent, .. } = outcome;
-        let (request, peer) = (self.request(), self.peer);
+        let (request, peer) = (self.request(), &self.client);
         let guest = outcome.guest.map(|time| format!("guest {}us ", micros(time))).unwrap_or_default();
         let (total, end) = (micros(outcome.total), label(outcome.end));
         format!(r#"access [{id:016x}] {peer} "{request}" {status} {sent}B {guest}total {total}us {end}"#)
@@ -73,7 +78,7 @@ impl Record {
         let mut words = date.split(' ').skip(1);
         let mut word = || words.next().unwrap_or_default();
         let (day, month, year, time) = (word(), word(), word(), word());
-        let host = self.peer.ip().map_or_else(|| self.peer.to_string(), |ip| ip.to_string());
+        let host = self.client.host();
         let or_dash = |bytes: &[u8]| if bytes.is_empty() { "-".to_owned() } else { escape(bytes) };
         let bytes = if outcome.sent == 0 { "-".to_owned() } else { outcome.sent.to_string() };
         format!(
@@ -92,7 +97,7 @@ impl Record {
         let mut line = format!(
             r#"{{"time":"{}","id":"{id:016x}","peer":{},"method":{},"target":{},"version":"{version}","status":{status},"bytes":{sent},"received":{received}"#,
             rfc3339(self.time),
-            json(&self.peer.to_string()),
+            json(&self.client.to_string()),
             json(&self.method),
             json(&self.target),
         );
@@ -186,6 +191,7 @@ pub fn json(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::Peer;
     use std::time::Duration;
 
     fn line(form: AccessLog, target: &str, fields: &[(&str, &[u8])]) -> String {
@@ -194,7 +200,8 @@ mod tests {
             request = request.header(*name, *value);
         }
         let request = request.body(()).expect("a request");
-        let mut record = Record::of(form, Peer::Ip(([192, 0, 2, 1], 99).into()), &request).expect("a record");
+        let mut record =
+            Record::of(form, Client::Peer(Peer::Ip(([192, 0, 2, 1], 99).into())), &request).expect("a record");
         record.time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_796_043_848_007);
         record.line(&Outcome {
             id: 0xab,

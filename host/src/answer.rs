@@ -2,8 +2,8 @@
 
 use crate::body::ResponseBody;
 use crate::exchange::Exchange;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
-use hyper::{Response, StatusCode, Version};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use hyper::{Response, StatusCode, Uri, Version};
 
 /// Says that something went wrong, with the id that the log has it under.
 pub(crate) fn error(status: StatusCode, mut exchange: Exchange) -> Response<ResponseBody> {
@@ -29,6 +29,20 @@ pub(crate) fn name(headers: &mut HeaderMap, id: u64) {
     if let Ok(id) = HeaderValue::try_from(format!("{id:016x}")) {
         headers.insert("x-request-id", id);
     }
+}
+
+/// Sends the client to the same place on https; it keeps its method and body (RFC 9110 15.4.9).
+pub(crate) fn to_https(uri: &Uri, port: Option<u16>, mut exchange: Exchange) -> Response<ResponseBody> {
+    exchange.status(308);
+    let port = port.filter(|port| *port != 443).map(|port| format!(":{port}")).unwrap_or_default();
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let place = format!("https://{}{port}{path}", uri.host().unwrap_or_default());
+    let mut response = Response::new(ResponseBody::full("", exchange));
+    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+    if let Ok(place) = HeaderValue::try_from(place) {
+        response.headers_mut().insert(LOCATION, place);
+    }
+    response
 }
 
 /// Ends an HTTP/1 connection after this response.

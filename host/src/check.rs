@@ -14,7 +14,7 @@ pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
     let config = args.settings.resolve(&args.path, env)?;
     let path = component(&args.path, &args.build)?;
     let outline = Outline::open(&path)?;
-    let loaded = Host::load(&path, config, Log::stderr());
+    let loaded = Host::load(&path, config, Log::stderr()).and_then(|host| host.check().map(|()| host));
     let hints: Vec<String> = loaded.as_ref().map(|host| host.app().hints().to_vec()).unwrap_or_default();
     let refusal = loaded.err();
     if as_json {

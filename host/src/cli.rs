@@ -90,6 +90,9 @@ pub struct Settings {
     /// Dump requests and responses into the log
     #[arg(long)]
     pub trace: bool,
+    /// Serve https as well, with a self-signed certificate for development
+    #[arg(long)]
+    pub tls_dev: bool,
     /// Compile anew instead of using the compiled components in the user's cache folder
     #[arg(long)]
     pub no_cache: bool,
@@ -171,6 +174,7 @@ impl Settings {
             ("server.threads", "--threads", self.threads.map(|count| count.to_string())),
             ("server.access_log", "--access-log", self.access_log.clone()),
             ("server.trace", "--trace", self.trace.then(|| "on".to_owned())),
+            ("server.tls_dev", "--tls-dev", self.tls_dev.then(|| "on".to_owned())),
             ("server.cache_dir", "--no-cache", self.no_cache.then(String::new)),
         ];
         for (key, flag, value) in flags {

@@ -23,10 +23,27 @@ pub struct Config {
     pub unix_mode: u32,
     /// The port for https on the same address, when a certificate is given.
     pub tls_port: u16,
-    /// The certificate chain for https, in PEM form.
-    pub tls_cert: Option<PathBuf>,
-    /// The private key of the certificate, in PEM form.
-    pub tls_key: Option<PathBuf>,
+    /// Files with the certificate chains for https, in PEM form; the first is also for clients that
+    /// ask for no name or another.
+    pub tls_cert: Vec<String>,
+    /// Files with their private keys in the same order, in PEM form.
+    pub tls_key: Vec<String>,
+    /// Whether to make a certificate for development, if none is given.
+    pub tls_dev: bool,
+    /// The certificates, in PEM form, of those who vouch for clients.
+    pub tls_client_ca: Option<PathBuf>,
+    /// Whether clients are asked for certificates.
+    pub tls_client_auth: ClientAuth,
+    /// Whether what comes without TLS is redirected to https, and never served.
+    pub https_redirect: bool,
+    /// Networks whose connections begin with a header of the PROXY protocol.
+    pub proxy_protocol_from: Vec<String>,
+    /// Networks of proxies that are believed what they forward about clients.
+    pub trusted_proxies: Vec<String>,
+    /// The fields in which those proxies forward it.
+    pub trusted_fields: TrustedFields,
+    /// Whether the component is told who its client is.
+    pub forwarded: Tell,
     /// Worker threads, each with its own runtime; one per core by default.
     pub threads: usize,
     /// How instances of a component are reused.
@@ -60,6 +77,40 @@ pub struct Config {
     pub compression: bool,
     /// The length from which an answer is worth compressing.
     pub compression_min_bytes: u64,
+}
+
+/// Whether clients are asked for certificates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// They are not asked.
+    #[default]
+    Off,
+    /// They are asked, and may have none; one that they have must be good.
+    Optional,
+    /// Without a good one there is no connection.
+    Required,
+}
+
+/// How proxies forward what they know about a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrustedFields {
+    /// `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host`.
+    #[default]
+    XForwarded,
+    /// `Forwarded`, as RFC 7239 has it.
+    Forwarded,
+}
+
+/// Whether the component is told who its client is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tell {
+    /// If proxies are configured, which the component could not see through by itself.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
 }
 
 /// The form of the access log.
@@ -190,8 +241,16 @@ impl Default for Config {
             unix: None,
             unix_mode: 0o660,
             tls_port: 8443,
-            tls_cert: None,
-            tls_key: None,
+            tls_cert: Vec::new(),
+            tls_key: Vec::new(),
+            tls_dev: false,
+            tls_client_ca: None,
+            tls_client_auth: ClientAuth::Off,
+            https_redirect: false,
+            proxy_protocol_from: Vec::new(),
+            trusted_proxies: Vec::new(),
+            trusted_fields: TrustedFields::XForwarded,
+            forwarded: Tell::Auto,
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
             reuse: Reuse::default(),
             limits: Limits::default(),

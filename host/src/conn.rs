@@ -4,21 +4,26 @@
 //! when it wakes, whether the deadline has moved. A busy connection pays no timer per request.
 
 use crate::metrics::{Metrics, Silence};
+use crate::networks::Networks;
 use crate::peer::Peer;
 use crate::{Limits, clock};
+use base64::Engine;
+use hyper::header::HeaderValue;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// What others may know of a connection and ask of it.
 pub(crate) struct Conn {
-    /// Who connected.
-    pub(crate) peer: Peer,
+    peer: Peer,
+    /// Who connected to a balancer that passes the bytes on.
+    behind: OnceLock<Peer>,
+    client_cert: OnceLock<HeaderValue>,
     pub(crate) https: bool,
     metrics: Arc<Metrics>,
     h2: AtomicBool,
@@ -42,6 +47,8 @@ impl Conn {
     pub(crate) fn new(peer: Peer, https: bool, metrics: &Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             peer,
+            behind: OnceLock::new(),
+            client_cert: OnceLock::new(),
             https,
             metrics: metrics.clone(),
             h2: AtomicBool::new(false),
@@ -50,6 +57,35 @@ impl Conn {
             stop: AtomicU8::new(Stop::Run as u8),
             waker: Mutex::new(None),
         })
+    }
+
+    /// Who is at the other end, balancers not counted.
+    pub(crate) fn peer(&self) -> Peer {
+        *self.behind.get().unwrap_or(&self.peer)
+    }
+
+    /// Whether the other end itself, balancers counted, is in `networks`.
+    pub(crate) fn is_from(&self, networks: &Networks) -> bool {
+        networks.contain(self.peer)
+    }
+
+    /// Notes who is behind the balancer at the other end.
+    pub(crate) fn set_peer(&self, peer: Peer) {
+        let _ = self.behind.set(peer);
+    }
+
+    /// Notes the certificate that the client has proved to have, as DER.
+    pub(crate) fn set_client_cert(&self, der: &[u8]) {
+        // RFC 9440 2.2: a byte sequence of structured fields.
+        let text = format!(":{}:", base64::engine::general_purpose::STANDARD.encode(der));
+        if let Ok(value) = HeaderValue::try_from(text) {
+            let _ = self.client_cert.set(value);
+        }
+    }
+
+    /// The certificate of the client, as the value of the field `client-cert`.
+    pub(crate) fn client_cert(&self) -> Option<&HeaderValue> {
+        self.client_cert.get()
     }
 
     pub(crate) fn enter(&self) {

@@ -2,27 +2,36 @@
 
 use crate::conn::{Conn, Stop, Timed};
 use crate::metrics::Silence;
-use crate::stream::{Plain, Stream};
+use crate::peer::Peer;
+use crate::stream::{Plain, SORRY, Stream};
 use crate::worker::{Guard, Worker};
-use crate::{Limits, service};
+use crate::{Limits, proxy, service};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
 /// Serves one connection to its end.
-pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, guard: Guard) {
+pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, mut guard: Guard) {
     let conn = guard.conn.clone();
     let limits = worker.shared.limits.clone();
+    if conn.is_from(&worker.shared.sources.balancers) && !look_behind(&worker, &mut stream, &mut guard).await {
+        return;
+    }
     // A client that is silent for too long, stops half way or is already gone gets nothing more.
     match &guard.tls {
         Some(tls) => {
-            let shaken = tokio::time::timeout(limits.tls_timeout, tls.acceptor.accept(stream));
+            let shaken = tokio::time::timeout(limits.tls_timeout, tls.acceptor().accept(stream));
             match until_stopped(&conn, pin!(shaken)).await {
                 Some(Ok(Ok(stream))) => {
-                    let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    let session = stream.get_ref().1;
+                    let h2 = session.alpn_protocol() == Some(b"h2");
+                    if let Some(cert) = session.peer_certificates().and_then(|chain| chain.first()) {
+                        conn.set_client_cert(cert);
+                    }
                     serve(worker, conn, Stream::Tls(Box::new(stream)), h2).await;
                 }
                 Some(Err(_)) => worker.metrics.silence(Silence::Tls),
@@ -42,6 +51,37 @@ pub(crate) async fn run(worker: Arc<Worker>, mut stream: Plain, guard: Guard) {
         }
     }
     drop(guard);
+}
+
+/// Reads who is behind a balancer; `false` if that can't be found out, or there is no room for it.
+async fn look_behind(worker: &Worker, stream: &mut Plain, guard: &mut Guard) -> bool {
+    let conn = guard.conn.clone();
+    let read = {
+        let read = pin!(tokio::time::timeout(worker.shared.limits.header_timeout, proxy::read(stream)));
+        until_stopped(&conn, read).await
+    };
+    match read {
+        Some(Ok(Ok(None))) => true,
+        Some(Ok(Ok(Some(addr)))) => {
+            let room = guard.is_of(Peer::Ip(addr));
+            if !room && guard.tls.is_none() {
+                stream.try_write(SORRY);
+            }
+            room
+        }
+        Some(Ok(Err(error))) if error.kind() == ErrorKind::InvalidData => {
+            let peer = conn.peer();
+            worker.shared.log.line(format!(
+                "tabi: {peer} is in server.proxy_protocol_from, but began without a header of the PROXY protocol"
+            ));
+            false
+        }
+        Some(Err(_)) => {
+            worker.metrics.silence(Silence::Header);
+            false
+        }
+        _ => false,
+    }
 }
 
 async fn serve(worker: Arc<Worker>, conn: Arc<Conn>, stream: Stream, h2: bool) {

@@ -4,10 +4,12 @@ use crate::access_log::{Record, label};
 use crate::body::BodyState;
 use crate::conn::Conn;
 use crate::dispatch::Failure;
+use crate::forwarded::Client;
 use crate::metrics::{By, End, Refused};
 use crate::otel::Span;
 use crate::trace::Trace;
 use crate::worker::Worker;
+use hyper::http::uri::Scheme;
 use hyper::{Request, Version};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,6 +37,7 @@ pub(crate) struct Exchange {
 struct Notes {
     begin: Instant,
     handed: Option<Instant>,
+    client: Client,
     guest: Option<Duration>,
     cpu: Arc<AtomicU64>,
     record: Option<Record>,
@@ -66,9 +69,10 @@ impl Exchange {
             Box::new(Notes {
                 begin: Instant::now(),
                 handed: None,
+                client: Client::Peer(conn.peer()),
                 guest: None,
                 cpu: Arc::default(),
-                record: Record::of(config.access_log, conn.peer, request),
+                record: Record::of(config.access_log, Client::Peer(conn.peer()), request),
                 span: None,
             })
         });
@@ -91,6 +95,16 @@ impl Exchange {
         self.id
     }
 
+    /// Notes who the client is, as proxies have told it.
+    pub(crate) fn client(&mut self, client: &Client) {
+        if let Some(notes) = &mut self.notes {
+            notes.client = client.clone();
+            if let Some(record) = &mut notes.record {
+                record.set_client(client);
+            }
+        }
+    }
+
     /// Finds the trace that the request belongs to, where traces are sent anywhere.
     pub(crate) fn join_trace<B>(&mut self, request: &mut Request<B>) {
         let (Some(exporter), Some(notes)) = (&self.worker.shared.exporter, &mut self.notes) else { return };
@@ -105,10 +119,10 @@ impl Exchange {
             time: Duration::ZERO,
             method: request.method().clone(),
             path: uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
-            https: self.conn.https,
+            https: uri.scheme() == Some(&Scheme::HTTPS),
             host: uri.host().unwrap_or_default().to_owned(),
             version: version(request.version()),
-            peer: self.conn.peer.ip().map_or_else(|| self.conn.peer.to_string(), |ip| ip.to_string()),
+            peer: notes.client.host(),
             status: 0,
             id: self.id,
             fault: None,

@@ -2,7 +2,7 @@
 //!
 //! The one list behind `tabi.toml`, `--set`, the environment, `tabi config` and `docs/limits.md`.
 
-use crate::{AccessLog, Config, PagemapScan, units};
+use crate::{AccessLog, ClientAuth, Config, PagemapScan, Tell, TrustedFields, units};
 
 /// A key of the configuration.
 pub struct Key {
@@ -41,11 +41,17 @@ macro_rules! get {
     (time, $value:expr) => {
         quote(&units::time($value))
     };
+    (port, $value:expr) => {
+        $value.to_string()
+    };
     (count, $value:expr) => {
         $value.to_string()
     };
     (access_log, $value:expr) => {
         quote($value.name())
+    };
+    (choice, $value:expr) => {
+        quote(name_of($value))
     };
     (mode, $value:expr) => {
         quote(&format!("{:03o}", $value))
@@ -77,11 +83,17 @@ macro_rules! set {
     (time, $text:expr) => {
         units::parse_time($text)
     };
+    (port, $text:expr) => {
+        crate::file::parse_port($text)
+    };
     (count, $text:expr) => {
         parse_count($text)
     };
     (access_log, $text:expr) => {
         AccessLog::parse($text)
+    };
+    (choice, $text:expr) => {
+        parse_choice($text)
     };
     (mode, $text:expr) => {
         match u32::from_str_radix($text, 8) {
@@ -121,9 +133,17 @@ keys! {
     "server.http" switch http "Listen for http on server.host and server.port: on or off." "";
     "server.unix" folder unix "A Unix socket to listen on for http; empty for none." "";
     "server.unix_mode" mode unix_mode "Who may connect to the Unix socket: permissions as three octal digits." "";
-    "server.tls_port" count tls_port "The port for https, when a certificate is given." "";
-    "server.tls_cert" folder tls_cert "The certificate chain for https (PEM); read again when it changes." "";
-    "server.tls_key" folder tls_key "The private key of the certificate (PEM)." "";
+    "server.tls_port" port tls_port "The port for https, when a certificate is given; 0 takes a free one." "";
+    "server.tls_cert" list tls_cert "Certificate chains for https (PEM files), read again when they change; the first is the default." "";
+    "server.tls_key" list tls_key "Private keys of the certificates (PEM files), in the same order." "";
+    "server.tls_dev" switch tls_dev "Make a self-signed certificate for development, if none is given: on or off." "";
+    "server.tls_client_ca" folder tls_client_ca "Certificates of the authorities that vouch for clients (PEM file)." "";
+    "server.tls_client_auth" choice tls_client_auth "Ask clients for certificates: off, optional or required." "";
+    "server.https_redirect" switch https_redirect "Answer what comes without TLS with a redirect to https, and nothing else: on or off." "";
+    "server.proxy_protocol_from" list proxy_protocol_from "Networks (or unix) whose connections begin with a header of the PROXY protocol." "";
+    "server.trusted_proxies" list trusted_proxies "Networks (or unix) of proxies that are believed what they forward about clients." "";
+    "server.trusted_fields" choice trusted_fields "The fields that those proxies set: x-forwarded (X-Forwarded-For, -Proto, -Host) or forwarded (RFC 7239)." "";
+    "server.forwarded" choice forwarded "Tell the component who its client is, in forwarded and x-forwarded-for: on, off, or auto (on behind proxies)." "";
     "server.threads" count threads "Worker threads, each with its own connections and guests." "";
     "server.access_log" access_log access_log "A line per request in the log: off, text, json or combined." "";
     "server.trace" switch trace "Dump requests and responses into the log: on or off." "";
@@ -159,7 +179,7 @@ keys! {
     "limits.cpu_time" time limits.cpu_time "Processor time of one exchange with a 0.2 instance." "504, or connection cut";
     "limits.drain_timeout" time limits.drain_timeout "Time for open requests when the host stops." "connection cut";
     "limits.connections" count limits.connections "Open connections." "503 and closed";
-    "limits.connections_per_ip" count limits.connections_per_ip "Open connections of one address; loopback is exempt." "503 and closed";
+    "limits.connections_per_ip" count limits.connections_per_ip "Open connections of one address; loopback and trusted proxies are exempt." "503 and closed";
     "limits.requests_per_connection" count limits.requests_per_connection "Requests on one connection." "closed after the answer";
     "limits.requests" count limits.requests "Requests that guests work on at the same time." "queued";
     "limits.queue" count limits.queue "Requests that wait for a place." "503";
@@ -216,6 +236,35 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// A value that is one of a few words.
+trait Choice: Copy + PartialEq + 'static {
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+impl Choice for TrustedFields {
+    const WORDS: &'static [(&'static str, Self)] = &[("x-forwarded", Self::XForwarded), ("forwarded", Self::Forwarded)];
+}
+
+impl Choice for ClientAuth {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("off", Self::Off), ("optional", Self::Optional), ("required", Self::Required)];
+}
+
+impl Choice for Tell {
+    const WORDS: &'static [(&'static str, Self)] = &[("auto", Self::Auto), ("on", Self::On), ("off", Self::Off)];
+}
+
+fn name_of<T: Choice>(value: T) -> &'static str {
+    T::WORDS.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
+}
+
+fn parse_choice<T: Choice>(text: &str) -> Result<T, String> {
+    T::WORDS.iter().find(|(word, _)| *word == text).map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<_> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        format!("{text:?} is none of {}", words.join(", "))
+    })
 }
 
 fn parse_count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {

@@ -14,6 +14,7 @@
 //! ```
 
 mod access_log;
+pub mod activation;
 mod admin;
 mod answer;
 mod bindings;
@@ -30,6 +31,8 @@ mod engine;
 mod error;
 mod exchange;
 pub mod file;
+pub mod file_limit;
+mod forwarded;
 mod grants;
 mod guest_log;
 mod gzip;
@@ -41,14 +44,18 @@ mod listener;
 mod log;
 mod metrics;
 mod metrics_page;
+mod networks;
 mod otel;
 mod peer;
+mod proxy;
 mod request;
 mod server;
 mod service;
+mod sources;
 mod store;
 mod stream;
 mod tls;
+mod tls_dev;
 mod trace;
 mod units;
 mod worker;
@@ -60,7 +67,7 @@ use std::path::Path;
 
 pub use access_log::json;
 pub use admin::Admin;
-pub use config::{AccessLog, Config, Limits, PagemapScan, Reuse};
+pub use config::{AccessLog, ClientAuth, Config, Limits, PagemapScan, Reuse, Tell, TrustedFields};
 pub use engine::App;
 pub use error::StartError;
 pub use grants::Grants;
@@ -74,6 +81,7 @@ pub use server::Server;
 pub struct Host {
     app: App,
     config: Config,
+    sources: sources::Sources,
     log: Log,
 }
 
@@ -83,8 +91,9 @@ impl Host {
     /// # Errors
     /// When it can't be served, with what is missing.
     pub fn load(path: &Path, config: Config, log: Log) -> Result<Self, StartError> {
+        let sources = sources::Sources::open(&config)?;
         let app = App::load(path, &config, &log)?;
-        Ok(Self { app, config, log })
+        Ok(Self { app, config, sources, log })
     }
 
     /// Loads the component at `path` and has `server` answer all later requests with it.
@@ -129,7 +138,7 @@ impl Host {
     /// # Errors
     /// As [`bind`](Self::bind).
     pub fn bind_tls(&self) -> Result<Option<TcpListener>, StartError> {
-        if self.config.tls_cert.is_none() {
+        if !tls::Tls::is_wanted(&self.config) {
             return Ok(None);
         }
         listener::open_port(SocketAddr::new(self.config.addr.ip(), self.config.tls_port)).map(Some)
@@ -158,11 +167,26 @@ impl Host {
     /// # Errors
     /// When threads can't be started, or the certificate or its key can't be used.
     pub fn serve_all(&self, listeners: Listeners) -> Result<Server, StartError> {
-        let tls = match (&self.config.tls_cert, &self.config.tls_key) {
-            _ if !listeners.0.iter().any(|listener| listener.secure) => None,
-            (Some(cert), Some(key)) => Some(tls::Tls::load(cert, key)?),
-            _ => return Err(StartError::new("https needs both server.tls_cert and server.tls_key")),
-        };
-        Server::start(listeners, tls, &self.app, self.config.clone(), self.log.clone())
+        let tls = self.tls(listeners.0.iter().any(|listener| listener.secure))?;
+        Server::start(listeners, tls, &self.app, &self.sources, self.config.clone(), self.log.clone())
+    }
+
+    /// Checks what serving needs besides the component and free ports: certificates and their keys.
+    ///
+    /// # Errors
+    /// As [`serve_all`](Self::serve_all).
+    pub fn check(&self) -> Result<(), StartError> {
+        self.tls(tls::Tls::is_wanted(&self.config)).map(drop)
+    }
+
+    fn tls(&self, secure: bool) -> Result<Option<tls::Tls>, StartError> {
+        let tls = secure.then(|| tls::Tls::load(&self.config)).transpose()?;
+        if self.config.https_redirect && tls.is_none() && self.config.trusted_proxies.is_empty() {
+            return Err(StartError::new(
+                "server.https_redirect needs https to redirect to: server.tls_cert and server.tls_key, or a proxy in \
+                 server.trusted_proxies",
+            ));
+        }
+        Ok(tls)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::peer::Peer;
 use crate::stream::Socket;
+use crate::tls::Tls;
 use crate::{Config, StartError};
 use std::fmt;
 use std::fs;
@@ -58,7 +59,7 @@ impl Listeners {
         if config.http {
             all.push(Listener::port(config.addr)?);
         }
-        if config.tls_cert.is_some() {
+        if Tls::is_wanted(config) {
             all.push(Listener::port(SocketAddr::new(config.addr.ip(), config.tls_port))?.secure());
         }
         if let Some(path) = &config.unix {
@@ -148,6 +149,12 @@ impl Endpoint {
 impl From<TcpListener> for Listener {
     fn from(socket: TcpListener) -> Self {
         Self { door: Door::Tcp(socket), secure: false, file: None }
+    }
+}
+
+impl From<UnixListener> for Listener {
+    fn from(socket: UnixListener) -> Self {
+        Self { door: Door::Unix(socket), secure: false, file: None }
     }
 }
 

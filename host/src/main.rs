@@ -6,10 +6,11 @@ mod watch;
 
 use clap::Parser;
 use cli::{BuildOptions, Cli, Command, Target};
+use sd_notify::NotifyState;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use tabi_host::{Admin, Host, Log, Server, StartError, file};
+use tabi_host::{Admin, Host, Log, Server, StartError, activation, file, file_limit};
 use tokio::signal::unix::{SignalKind, signal};
 use watch::Watch;
 
@@ -36,26 +37,39 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
+    // Before there are threads.
+    let sockets = activation::take()?;
     let config = args.settings.resolve(&args.path, env)?;
     let log = Log::stderr();
+    let few_files = file_limit::warning(&config, file_limit::raise());
     // Before the component is built and loaded, so that whoever waits for it can ask.
     let admin = config.admin_addr.map(|addr| Admin::start(addr, &log)).transpose()?;
     let path = component(&args.path, &args.build)?;
     let mut host = Host::load(&path, config, log.clone())?;
-    let server = host.serve_all(host.listen()?)?;
+    let listeners = match sockets {
+        Some(listeners) => listeners,
+        None => host.listen()?,
+    };
+    let server = host.serve_all(listeners)?;
+    if let Some(few) = few_files {
+        log.line(few);
+    }
     announce(&server);
     if let Some(admin) = &admin {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         admin.watch(&server, &[&name]);
         println!("Serving metrics and health on http://{}/", admin.addr());
     }
+    notify(&log, &[NotifyState::Ready]);
     let mut watch = dev.then(|| Watch::new(&args.path));
     let reload = |server: &Server| {
+        notify(&log, &reloading());
         let done = component(&args.path, &args.build).and_then(|path| host.reload(server, &path));
         log.line(match done {
             Ok(()) => "tabi: the component has changed and is served from now on".to_owned(),
             Err(why) => format!("tabi: the old component is still served: {why}"),
         });
+        notify(&log, &[NotifyState::Ready]);
     };
     run(server, &log, || watch.as_mut().is_some_and(Watch::changed), reload)
 }
@@ -72,6 +86,20 @@ fn announce(server: &Server) {
             None => println!("Try: curl {first}"),
         }
     }
+}
+
+/// Tells the service manager, if one has asked to be told.
+fn notify(log: &Log, state: &[NotifyState<'_>]) {
+    if std::env::var_os("NOTIFY_SOCKET").is_some()
+        && let Err(error) = sd_notify::notify(state)
+    {
+        log.line(format!("tabi: the service manager can't be told: {error}"));
+    }
+}
+
+fn reloading() -> Vec<NotifyState<'static>> {
+    let now = NotifyState::monotonic_usec_now();
+    std::iter::once(NotifyState::Reloading).chain(now).collect()
 }
 
 /// How often files are looked at by `tabi dev`.
@@ -95,7 +123,10 @@ fn run(
             tokio::select! {
                 _ = interrupt.recv() => break,
                 _ = terminate.recv() => break,
-                _ = hangup.recv() => reload(&server),
+                _ = hangup.recv() => {
+                    server.read_certificates();
+                    reload(&server);
+                }
                 _ = look.tick() => {
                     if changed() {
                         reload(&server);
@@ -104,6 +135,7 @@ fn run(
             }
         }
         log.line("tabi: stopping after the open requests; once more to stop now");
+        notify(log, &[NotifyState::Stopping]);
         server.drain();
         let done = async {
             while !server.is_done() {

@@ -3,6 +3,7 @@
 use crate::Limits;
 use crate::body::RequestBody;
 use crate::exchange::Exchange;
+use crate::forwarded::Origin;
 use crate::metrics::Refused;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
@@ -50,13 +51,14 @@ const fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusa
 pub(crate) fn check_head<B>(
     request: &mut hyper::Request<B>,
     limits: &Limits,
-    https: bool,
+    origin: &Origin,
     local: &Authority,
 ) -> Result<(), Refusal> {
     if request.method() == Method::CONNECT {
         return refuse(StatusCode::NOT_IMPLEMENTED, "this host is no proxy");
     }
-    let authority = authority(request, local)?;
+    let asked = authority(request, local)?;
+    let authority = origin.authority.clone().unwrap_or(asked);
     let path = request.uri().path_and_query().cloned();
     let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));
     if path.as_str().len() > limits.uri_bytes {
@@ -68,7 +70,7 @@ pub(crate) fn check_head<B>(
     check_expectation(request.headers())?;
     strip_connection_fields(request.headers_mut());
     let mut parts = hyper::http::uri::Parts::default();
-    parts.scheme = Some(if https { Scheme::HTTPS } else { Scheme::HTTP });
+    parts.scheme = Some(if origin.https { Scheme::HTTPS } else { Scheme::HTTP });
     parts.authority = Some(authority);
     parts.path_and_query = Some(path);
     match Uri::from_parts(parts) {
@@ -111,7 +113,10 @@ fn authority<B>(request: &hyper::Request<B>, local: &Authority) -> Result<Author
 }
 
 /// Reads a Host field; it may be empty (RFC 9112 3.2).
-fn parse_host(host: &HeaderValue) -> Result<Option<Authority>, Refusal> {
+///
+/// # Errors
+/// 400 when it is malformed.
+pub(crate) fn parse_host(host: &HeaderValue) -> Result<Option<Authority>, Refusal> {
     if host.is_empty() {
         return Ok(None);
     }
@@ -203,7 +208,9 @@ mod tests {
         let mut request = request.body(()).expect("a request");
         let local = Authority::from_static("127.0.0.1:8080");
         let limits = Limits { uri_bytes: 20, ..Limits::default() };
-        let got = match check_head(&mut request, &limits, false, &local) {
+        let peer = crate::forwarded::Client::Peer(crate::peer::Peer::Unix);
+        let origin = Origin { client: peer, https: false, authority: None, relayed: false };
+        let got = match check_head(&mut request, &limits, &origin, &local) {
             Ok(()) => request.uri().to_string(),
             Err(refusal) => refusal.status.as_str().to_owned(),
         };

@@ -8,7 +8,8 @@ use crate::engine::App;
 use crate::listener::{Endpoint, Listener, Listeners};
 use crate::metrics::{Metrics, Reload};
 use crate::peer::Peer;
-use crate::stream::Socket;
+use crate::sources::Sources;
+use crate::stream::{SORRY, Socket};
 use crate::tls::Tls;
 use crate::worker::{Guard, Hand, Shared, Worker, block_on};
 use crate::{Config, Log, StartError};
@@ -23,6 +24,7 @@ use tokio::sync::watch;
 /// A listening server. Dropping it aborts what is open.
 pub struct Server {
     endpoints: Vec<Endpoint>,
+    tls: Option<Arc<Tls>>,
     stop: watch::Sender<Stop>,
     shared: Arc<Shared>,
     workers: Vec<Arc<Worker>>,
@@ -35,16 +37,19 @@ impl Server {
         listeners: Listeners,
         tls: Option<Tls>,
         app: &App,
+        sources: &Sources,
         config: Config,
         log: Log,
     ) -> Result<Self, StartError> {
         let fail = |error: std::io::Error| StartError::new(format!("can't serve: {error}"));
         let endpoints = listeners.0.iter().map(Listener::prepare).collect::<Result<Vec<_>, _>>().map_err(fail)?;
         let tls = tls.map(Arc::new);
+        let secure = endpoints.iter().filter(|endpoint| endpoint.secure);
+        let https_port = secure.filter_map(Endpoint::addr).map(|addr| addr.port()).next();
         let local = endpoints.iter().find_map(Endpoint::addr);
         let local = local.and_then(|addr| Authority::try_from(addr.to_string()).ok());
         let local = local.unwrap_or_else(|| Authority::from_static("localhost"));
-        let shared = Arc::new(Shared::new(config, log, local)?);
+        let shared = Arc::new(Shared::new(config, sources.clone(), log, local, https_port)?);
         let mut crew = Vec::new();
         for number in 0..shared.config.threads.max(1) {
             crew.push(Hand::hire(number, app, &shared).map_err(fail)?);
@@ -52,17 +57,18 @@ impl Server {
         let workers = crew.iter().map(|hand| hand.worker.clone()).collect();
         let common = shared.clone();
         let (stop, stopping) = watch::channel(Stop::Run);
+        let doors = tls.clone();
         let acceptor = std::thread::Builder::new()
             .name("tabi-accept".into())
             .spawn(move || {
                 let crew = Arc::new(crew);
-                block_on(&shared.log, reception(listeners, tls, &shared, &crew, stopping));
+                block_on(&shared.log, reception(listeners, doors, &shared, &crew, stopping));
                 for hand in Arc::into_inner(crew).into_iter().flatten() {
                     hand.dismiss();
                 }
             })
             .map_err(fail)?;
-        Ok(Self { endpoints, stop, shared: common, workers, acceptor: Some(acceptor) })
+        Ok(Self { endpoints, tls, stop, shared: common, workers, acceptor: Some(acceptor) })
     }
 
     /// Where it listens for http; the port is a real one even if 0 was asked for, and 0 if it does
@@ -102,6 +108,13 @@ impl Server {
     pub(crate) fn replace(&self, app: &App) {
         for worker in &self.workers {
             worker.replace(app);
+        }
+    }
+
+    /// Reads all certificates again, even if the files look as they did.
+    pub fn read_certificates(&self) {
+        if let Some(tls) = &self.tls {
+            tls.refresh(true, &self.shared.log);
         }
     }
 
@@ -204,11 +217,11 @@ async fn door(
                     return;
                 }
             }
-            _ = look.tick(), if tls.is_some() => match tls.as_ref().map(|tls| tls.refresh()) {
-                Some(Ok(true)) => shared.log.line("tabi: the certificate has changed and is used from now on"),
-                Some(Err(why)) => shared.log.line(format!("tabi: the old certificate stays in use: {why}")),
-                Some(Ok(false)) | None => {}
-            },
+            _ = look.tick(), if tls.is_some() => {
+                if let Some(tls) = &tls {
+                    tls.refresh(false, &shared.log);
+                }
+            }
             accepted = entrance.accept() => match accepted {
                 Ok((socket, peer)) => {
                     complained = false;
@@ -231,11 +244,8 @@ async fn door(
 fn hand_out(socket: Socket, peer: Peer, tls: Option<&Arc<Tls>>, shared: &Shared, crew: &[Hand]) {
     let Some(hand) = crew.iter().min_by_key(|hand| hand.worker.open.load(Relaxed)) else { return };
     let Some(guard) = Guard::admit(&hand.worker, peer, tls) else {
-        // One try without waiting: a client that can't take this many bytes gets none.
-        let sorry =
-            b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         if tls.is_none() {
-            socket.try_write(sorry);
+            socket.try_write(SORRY);
         }
         return;
     };

@@ -5,7 +5,9 @@ use crate::conn::{Conn, Stop};
 use crate::dispatch::{Answer, AnswerBody, Failure};
 use crate::encoding::Offer;
 use crate::exchange::Exchange;
+use crate::forwarded::{Client, Origin};
 use crate::metrics::{By, Refused};
+use crate::peer::Peer;
 use crate::trace::Trace;
 use crate::worker::{Dispatch, Worker};
 use crate::{World, answer, request};
@@ -31,7 +33,11 @@ pub(crate) async fn serve(
     let id = shared.config.request_id.then(|| exchange.id());
     let version = request.version();
     let last = conn.requests() >= shared.limits.requests_per_connection;
-    let checked = request::check_head(&mut request, &shared.limits, conn.https, &shared.local);
+    let origin = shared.sources.trust.origin(request.headers_mut(), conn.peer(), conn.https);
+    let checked = origin.and_then(|origin| {
+        exchange.client(&origin.client);
+        request::check_head(&mut request, &shared.limits, &origin, &shared.local).map(|()| origin)
+    });
     let mut response = match checked {
         Err(refusal) => {
             exchange.refuse(refusal.kind(), refusal.reason);
@@ -40,13 +46,22 @@ pub(crate) async fn serve(
             answer::close(&mut response, version);
             response
         }
-        Ok(()) if request.uri().path() == "*" => answer::options(exchange),
-        Ok(()) => {
+        Ok(_) if request.uri().path() == "*" => answer::options(exchange),
+        Ok(origin) if shared.config.https_redirect && !is_secure(&origin) => {
+            // A proxy that has told of http has its https where everybody's is.
+            let port = shared.https_port.filter(|_| !origin.relayed);
+            answer::to_https(request.uri(), port, exchange)
+        }
+        Ok(origin) => {
+            shared.sources.trust.tell(&mut request, &origin);
+            if let Some(cert) = conn.client_cert() {
+                request.headers_mut().insert("client-cert", cert.clone());
+            }
             exchange.join_trace(&mut request);
             if let Some(id) = id {
                 answer::name(request.headers_mut(), id);
             }
-            guest(&worker, &conn, request, exchange, trace.as_deref()).await
+            guest(&worker, origin.https, request, exchange, trace.as_deref()).await
         }
     };
     if let Some(id) = id {
@@ -65,10 +80,15 @@ pub(crate) async fn serve(
     Ok(response)
 }
 
+/// Whether nobody on the way could read along, or it is this machine's own affair.
+fn is_secure(origin: &Origin) -> bool {
+    origin.https || (!origin.relayed && origin.client == Client::Peer(Peer::Unix))
+}
+
 /// Lets the guest answer, or answers for it.
 async fn guest(
     worker: &Arc<Worker>,
-    conn: &Conn,
+    https: bool,
     request: Request<hyper::body::Incoming>,
     mut exchange: Exchange,
     trace: Option<&Trace>,
@@ -77,7 +97,7 @@ async fn guest(
     let version = request.version();
     let head_only = request.method() == Method::HEAD;
     let offer = Offer::of(&shared.config, request.headers());
-    let mut incoming = match request::bound_body(request, &shared.limits, &exchange, conn.https) {
+    let mut incoming = match request::bound_body(request, &shared.limits, &exchange, https) {
         Ok(incoming) => incoming,
         Err(refusal) => {
             exchange.refuse(refusal.kind(), refusal.reason);

@@ -9,6 +9,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
+/// What a client hears for whom there is no room, without waiting: one who can't take this many bytes
+/// at once gets none.
+pub(crate) const SORRY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
 /// A connection that has just been accepted, on its way to another thread.
 pub(crate) enum Accepted {
     Tcp(std::net::TcpStream),
@@ -93,6 +98,16 @@ impl Plain {
         };
         self.ahead.truncate(have + *count.as_ref().unwrap_or(&0));
         if count? == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    /// Drops the first `count` of the bytes that have been looked at.
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.ahead.drain(..count.min(self.ahead.len()));
+    }
+
+    /// Writes what can be written without waiting.
+    pub(crate) fn try_write(&self, bytes: &[u8]) {
+        self.socket.try_write(bytes);
     }
 
     /// Moves the bytes that were looked at to `buf`; `false` if there are none.

@@ -7,6 +7,7 @@ use crate::engine::{App, Pre};
 use crate::metrics::{Metrics, Refused};
 use crate::otel::Exporter;
 use crate::peer::Peer;
+use crate::sources::Sources;
 use crate::store::Blueprint;
 use crate::stream::Accepted;
 use crate::tls::Tls;
@@ -29,6 +30,9 @@ pub(crate) struct Shared {
     pub(crate) log: Log,
     /// The authority of requests that name none.
     pub(crate) local: Authority,
+    /// The port where https is spoken.
+    pub(crate) https_port: Option<u16>,
+    pub(crate) sources: Sources,
     /// Places for requests in flight.
     pub(crate) places: Arc<Semaphore>,
     pub(crate) queued: AtomicUsize,
@@ -192,22 +196,22 @@ impl Guard {
             shared.metrics.refused(Refused::Connections);
             return None;
         }
-        // What connects from this very machine is a proxy or a test, and speaks for many.
-        let ip = peer.ip().filter(|ip| !ip.is_loopback());
-        if let Some(ip) = ip {
-            let mut per_ip = shared.per_ip();
-            let count = per_ip.entry(ip).or_default();
-            if *count >= shared.limits.connections_per_ip {
-                shared.metrics.refused(Refused::ConnectionsPerIp);
-                return None;
-            }
-            *count += 1;
-        }
+        // Who is behind a balancer is known, and counted, when its header is here.
+        let ip = if shared.sources.balancers.contain(peer) { None } else { shared.count_ip(peer)? };
         shared.connections.fetch_add(1, Relaxed);
         worker.open.fetch_add(1, Relaxed);
         let conn = Conn::new(peer, tls.is_some(), &worker.metrics);
         worker.conns().insert(Arc::as_ptr(&conn) as usize, conn.clone());
         Some(Self { worker: worker.clone(), conn, tls: tls.cloned(), ip })
+    }
+
+    /// Counts the connection as that of `peer`, who is behind the balancer that has connected; `false`
+    /// if there are too many of them.
+    pub(crate) fn is_of(&mut self, peer: Peer) -> bool {
+        self.conn.set_peer(peer);
+        let counted = self.worker.shared.count_ip(peer);
+        self.ip = counted.flatten();
+        counted.is_some()
     }
 }
 
@@ -232,12 +236,20 @@ impl Drop for Guard {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config, log: Log, local: Authority) -> Result<Self, StartError> {
+    pub(crate) fn new(
+        config: Config,
+        sources: Sources,
+        log: Log,
+        local: Authority,
+        https_port: Option<u16>,
+    ) -> Result<Self, StartError> {
         let limits = Arc::new(config.limits.clone());
         Ok(Self {
             exporter: Exporter::start(&config, &log)?,
             places: Arc::new(Semaphore::new(limits.requests.min(Semaphore::MAX_PERMITS))),
             local,
+            https_port,
+            sources,
             config,
             limits,
             log,
@@ -247,6 +259,22 @@ impl Shared {
             per_ip: Mutex::default(),
             empty: Notify::new(),
         })
+    }
+
+    /// Counts a connection of `peer`, and gives its address if it counts; `None` when it is one too
+    /// many.
+    fn count_ip(&self, peer: Peer) -> Option<Option<IpAddr>> {
+        // What connects from this very machine is a proxy or a test, and speaks for many.
+        let ip = peer.ip().filter(|ip| !ip.is_loopback() && !self.sources.trust.proxies.contain_ip(*ip));
+        let Some(ip) = ip else { return Some(None) };
+        let mut per_ip = self.per_ip();
+        let count = per_ip.entry(ip).or_default();
+        if *count >= self.limits.connections_per_ip {
+            self.metrics.refused(Refused::ConnectionsPerIp);
+            return None;
+        }
+        *count += 1;
+        Some(Some(ip))
     }
 
     fn per_ip(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {

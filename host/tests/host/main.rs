@@ -1,7 +1,9 @@
 //! A running host against raw bytes: what clients may send, what guests may do, and what becomes
 //! of both. One program, so that the guests are built once.
 
+mod activation;
 mod admin;
+mod certificates;
 mod client;
 mod clients;
 mod compression;
@@ -14,6 +16,7 @@ mod lifecycle;
 mod limits;
 mod listen;
 mod observing;
+mod proxies;
 mod start;
 mod support;
 mod tls;

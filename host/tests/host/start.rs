@@ -12,7 +12,7 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-fn tabi() -> Command {
+pub fn tabi() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabi"));
     command.env_remove("TABI_HOST").env_remove("TABI_PORT");
     command
@@ -193,7 +193,7 @@ fn running_out_of_files_is_survived() {
     assert!(stderr.matches("can't accept connections").count() <= 3, "{stderr}");
 }
 
-fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let done = Command::new("kill").args([name, &child.id().to_string()]).status();
     assert!(done.is_ok_and(|status| status.success()));
 }

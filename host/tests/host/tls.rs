@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tabi_host::{Config, Host, Log};
 
-struct Files {
-    cert: PathBuf,
-    key: PathBuf,
-    der: CertificateDer<'static>,
+pub struct Files {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+    pub der: CertificateDer<'static>,
 }
 
 /// Writes a new certificate with its key.
-fn certificate(name: &str) -> Files {
+pub fn certificate(name: &str) -> Files {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
     let path = |end: &str| {
         let name = format!("{name}-{}.{end}", std::process::id());
@@ -29,8 +29,12 @@ fn certificate(name: &str) -> Files {
 }
 
 fn start(files: &Files) -> Running {
-    let config =
-        Config { tls_cert: Some(files.cert.clone()), tls_key: Some(files.key.clone()), tls_port: 0, ..config() };
+    let config = Config {
+        tls_cert: vec![files.cert.display().to_string()],
+        tls_key: vec![files.key.display().to_string()],
+        tls_port: 0,
+        ..config()
+    };
     let lines = Lines::default();
     let log = Log::to(lines.clone());
     let host = Host::load(misbehave(), config, log.clone()).expect("loads");
