@@ -220,6 +220,24 @@ pub struct Limits {
     pub field_bytes: usize,
     /// Random bytes that one call may ask for (trap).
     pub random_bytes: u64,
+    /// Requests of the guests' own at the same time (`connection-limit-reached`).
+    pub outbound_requests: usize,
+    /// Requests that one instance has under way at the same time (`connection-limit-reached`).
+    pub outbound_requests_per_instance: usize,
+    /// To look up, to connect and to agree on TLS (`connection-timeout`).
+    pub outbound_connect_timeout: Duration,
+    /// Until the head of an answer is there (`connection-read-timeout`).
+    pub outbound_first_byte_timeout: Duration,
+    /// Silence in the body of an answer, or no progress of that of a request (`connection-read-timeout`).
+    pub outbound_between_bytes_timeout: Duration,
+    /// Bytes of the head of an answer (`HTTP-response-header-section-size`).
+    pub outbound_header_bytes: usize,
+    /// How often a request may come back to the component by its own requests (508).
+    pub outbound_hops: u32,
+    /// Connections that a thread keeps for later requests (the oldest closed).
+    pub outbound_idle: usize,
+    /// How long a connection is kept without a request (closed).
+    pub outbound_idle_timeout: Duration,
     /// Bytes of one log line of a guest (cut).
     pub log_line: usize,
     /// Bytes that one instance may log (the rest is dropped and counted).
@@ -319,6 +337,15 @@ impl Default for Limits {
             hostcall_bytes: 16 * MIB,
             field_bytes: 128 * KIB,
             random_bytes: MIB as u64,
+            outbound_requests: 1_000,
+            outbound_requests_per_instance: 128,
+            outbound_connect_timeout: secs(10),
+            outbound_first_byte_timeout: secs(30),
+            outbound_between_bytes_timeout: secs(30),
+            outbound_header_bytes: 64 * KIB,
+            outbound_hops: 8,
+            outbound_idle: 64,
+            outbound_idle_timeout: secs(30),
             log_line: 8 * KIB,
             log_bytes: 256 * KIB,
         }

@@ -6,8 +6,10 @@ mod value;
 use crate::StartError;
 use crate::bindings::wasi::config::store;
 use crate::bindings::wasi::logging::logging;
+use crate::outbound::Policy;
 use crate::store::State;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
@@ -20,6 +22,12 @@ pub struct Grants {
     pub config: Vec<String>,
     /// Folders: `FOLDER`, `FOLDER:NAME` or `FOLDER:NAME:rw`.
     pub dirs: Vec<String>,
+    /// Where it may send requests of its own: `https://api.example.org`, `https://*.example.org`, or `*`.
+    pub outbound: Vec<String>,
+    /// Networks that it may send requests to although they are not public: `10.0.0.0/8`, or `*`.
+    pub outbound_private: Vec<String>,
+    /// Files with certificates of authorities that it trusts besides the public ones.
+    pub outbound_ca: Vec<String>,
 }
 
 /// Grants that have been checked and opened, shared by all instances of one component.
@@ -30,6 +38,8 @@ pub(crate) struct Capabilities {
     config: BTreeMap<String, String>,
     /// The open folders; `None` where there are none, which is no work for an instance.
     pub(crate) folders: Option<WasiFilesystemCtx>,
+    /// Where requests may be sent.
+    pub(crate) outbound: Arc<Policy>,
 }
 
 impl Capabilities {
@@ -47,6 +57,7 @@ impl Capabilities {
             env: env.map_err(|why| fail("env", why))?,
             config: config.map_err(|why| fail("config", why))?,
             folders: folders.map_err(|why| fail("dirs", why))?,
+            outbound: Arc::new(Policy::open(grants)?),
         })
     }
 }

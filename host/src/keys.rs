@@ -196,9 +196,21 @@ keys! {
     "limits.random_bytes" size limits.random_bytes "Random bytes that one call asks for." "500";
     "limits.log_line" size limits.log_line "Bytes of a guest's log line." "line cut";
     "limits.log_bytes" size limits.log_bytes "Bytes that a guest logs for one request." "rest dropped, and counted";
+    "limits.outbound_requests" count limits.outbound_requests "Requests of the guests' own that are under way at the same time." "the guest's request fails";
+    "limits.outbound_requests_per_instance" count limits.outbound_requests_per_instance "Requests of its own that one instance has under way at the same time." "the guest's request fails";
+    "limits.outbound_connect_timeout" time limits.outbound_connect_timeout "To find the other server and to connect, TLS included." "the guest's request fails";
+    "limits.outbound_first_byte_timeout" time limits.outbound_first_byte_timeout "From the last byte of a guest's request to the head of its answer." "the guest's request fails";
+    "limits.outbound_between_bytes_timeout" time limits.outbound_between_bytes_timeout "Time in which the other server sends, or takes, no byte." "the guest's request fails";
+    "limits.outbound_header_bytes" size limits.outbound_header_bytes "Bytes of the head of an answer to a guest's request, and of its trailer fields." "the guest's request fails";
+    "limits.outbound_hops" count limits.outbound_hops "Times that a request comes back to the component by its own requests." "508";
+    "limits.outbound_idle" count limits.outbound_idle "Connections to other servers that a thread keeps for later requests." "the oldest closed";
+    "limits.outbound_idle_timeout" time limits.outbound_idle_timeout "Time that a connection to another server waits for a request." "closed";
     "grants.env" list grants.env "Variables of the guest's environment: NAME=value, or NAME for the host's own value." "";
     "grants.config" list grants.config "Values that the guest reads by wasi:config: KEY=value, KEY=@FILE or KEY=$NAME; a table will do as well." "";
     "grants.dirs" list grants.dirs "Folders that the guest may read: FOLDER, FOLDER:NAME, and :rw after it to write as well." "";
+    "grants.outbound" list grants.outbound "Where the guest may send requests: https://api.example.org, https://*.example.org, http://10.0.0.1:8080, https://example.org/v1/, or * for everywhere." "";
+    "grants.outbound_private" list grants.outbound_private "Networks that are not public and may be sent requests all the same: 10.0.0.0/8, an address, or * for all of them." "";
+    "grants.outbound_ca" list grants.outbound_ca "Files with certificates (PEM) of authorities that are trusted for the guest's requests besides the public ones." "";
 }
 
 /// Finds a key by its name.

@@ -46,6 +46,7 @@ mod metrics;
 mod metrics_page;
 mod networks;
 mod otel;
+mod outbound;
 mod peer;
 mod proxy;
 mod request;

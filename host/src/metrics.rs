@@ -49,6 +49,7 @@ labels! {
         BodyMalformed "body_malformed",
         Queue "queue",
         QueueTimeout "queue_timeout",
+        OutboundHops "outbound_hops",
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Incoming {
     pub(crate) https: bool,
     /// Where a guest of 0.2 counts its microseconds on the processor, if anybody reads them.
     pub(crate) cpu: Option<Arc<AtomicU64>>,
+    /// How often its forerunners were here: requests that a guest sent because of another.
+    pub(crate) hops: u32,
 }
 
 /// A request that no guest gets to see, and why.
@@ -145,7 +147,7 @@ fn check_expectation(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Takes out the fields that were for this connection alone (RFC 9110 7.6.1).
-fn strip_connection_fields(headers: &mut HeaderMap) {
+pub(crate) fn strip_connection_fields(headers: &mut HeaderMap) {
     if headers.contains_key(TE) {
         let trailers = headers.get_all(TE).iter().any(|value| {
             let tokens = value.as_bytes().split(|&byte| byte == b',');
@@ -189,7 +191,7 @@ pub(crate) fn bound_body(
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large");
     }
     let inner = request.map(|body| RequestBody::new(body, limits));
-    Ok(Incoming { inner, id: exchange.id(), https, cpu: exchange.cpu() })
+    Ok(Incoming { inner, id: exchange.id(), https, cpu: exchange.cpu(), hops: 0 })
 }
 
 #[cfg(test)]

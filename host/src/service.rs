@@ -121,7 +121,13 @@ async fn guest(
         }
     }
     exchange.body = incoming.inner.body().state();
-    let answer = match &*worker.dispatch() {
+    let dispatch = worker.dispatch();
+    let Some(hops) = dispatch.outbound().hops(incoming.inner.headers()) else {
+        exchange.refuse(Refused::OutboundHops, "the guest's own requests go round in circles: outbound_hops");
+        return answer::error(StatusCode::LOOP_DETECTED, exchange);
+    };
+    incoming.hops = hops;
+    let answer = match &*dispatch {
         Dispatch::P2(dispatcher) => {
             exchange.hand_over(By::app(0, World::P2));
             dispatcher.handle(incoming).await

@@ -3,6 +3,7 @@
 use crate::grants::Capabilities;
 use crate::guest_log::{Channel, GuestLog};
 use crate::metrics::Metrics;
+use crate::outbound::{Client, Origin, Sent};
 use crate::{Limits, Log};
 use std::sync::Arc;
 use wasmtime::component::{HasData, Linker, ResourceTable};
@@ -23,15 +24,17 @@ pub(crate) struct Blueprint {
     pub(crate) log: Log,
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) outbound: Arc<Client>,
 }
 
 /// The state of one instance.
 pub struct State {
+    /// First, as what is sent has to know that the instance ends before its bodies seem to.
+    hooks: Hooks,
     /// Made when the guest first asks for it; most requests never do.
     wasi: Option<Box<WasiCtx>>,
     http: WasiHttpCtx,
     table: ResourceTable,
-    hooks: Hooks,
     memory: StoreLimits,
     limits: Arc<Limits>,
     pub(crate) capabilities: Arc<Capabilities>,
@@ -58,16 +61,16 @@ impl Drop for Alive {
 impl State {
     /// Makes a store for an instance whose log lines carry `id`.
     pub(crate) fn store(blueprint: &Blueprint, id: u64) -> Store<Self> {
-        let Blueprint { engine, limits, log, capabilities, metrics } = blueprint;
+        let Blueprint { engine, limits, log, capabilities, metrics, outbound } = blueprint;
         let mut table = ResourceTable::new();
         table.set_max_capacity(limits.resources);
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(limits.field_bytes);
         let state = Self {
+            hooks: Hooks { outbound: outbound.clone(), origin: None, id, hops: 0 },
             wasi: None,
             http,
             table,
-            hooks: Hooks,
             memory: StoreLimitsBuilder::new().memory_size(limits.memory).table_elements(limits.table_elements).build(),
             limits: limits.clone(),
             capabilities: capabilities.clone(),
@@ -93,8 +96,15 @@ impl State {
     }
 
     /// Changes the id that log lines carry, for an instance that serves another request.
-    pub(crate) fn set_id(&self, id: u64) {
+    pub(crate) fn set_id(&mut self, id: u64) {
         self.log.set_id(id);
+        self.hooks.id = id;
+    }
+
+    /// Notes how often the request that comes in was here before; `alone` is whether no other is under way.
+    pub(crate) fn set_hops(&mut self, hops: u32, alone: bool) {
+        // Nobody knows for which of several requests the guest sends its own, so the longest way counts.
+        self.hooks.hops = if alone { hops } else { self.hooks.hops.max(hops) };
     }
 }
 
@@ -126,7 +136,21 @@ impl WasiHttpView for State {
 }
 
 /// What the guest may do with HTTP.
-struct Hooks;
+struct Hooks {
+    outbound: Arc<Client>,
+    /// Made with the first request that the guest sends; most never do.
+    origin: Option<Arc<Origin>>,
+    id: u64,
+    hops: u32,
+}
+
+impl Drop for Hooks {
+    fn drop(&mut self) {
+        if let Some(origin) = &self.origin {
+            origin.leave();
+        }
+    }
+}
 
 impl WasiHttpHooks for Hooks {
     fn is_forbidden_header(&mut self, name: &hyper::header::HeaderName) -> bool {
@@ -145,21 +169,16 @@ impl WasiHttpHooks for Hooks {
         BODY_CHUNK
     }
 
-    /// Refuses: outbound requests are a right that nobody has yet been given.
     fn send_request(
         &mut self,
-        _: hyper::Request<wasmtime_wasi_http::WasiBody>,
-        _: Option<wasmtime_wasi_http::RequestOptions>,
+        request: hyper::Request<wasmtime_wasi_http::WasiBody>,
+        options: Option<wasmtime_wasi_http::RequestOptions>,
         _: Box<dyn Future<Output = Result<(), wasmtime_wasi_http::Error>> + Send>,
     ) -> Box<dyn Future<Output = wasmtime_wasi_http::Result<Sent>> + Send> {
-        Box::new(async { Err(wasmtime_wasi_http::Error::HttpRequestDenied) })
+        let origin = self.origin.get_or_insert_default().clone();
+        Box::new(self.outbound.clone().send(origin, self.id, self.hops, request, options))
     }
 }
-
-type Sent = (
-    hyper::Response<wasmtime_wasi_http::WasiBody>,
-    Box<dyn Future<Output = Result<(), wasmtime_wasi_http::Error>> + Send>,
-);
 
 /// Names that are about the connection and not about the message (RFC 9110 7.6.1).
 fn forbidden(name: &hyper::header::HeaderName) -> bool {

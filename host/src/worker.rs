@@ -6,6 +6,7 @@ use crate::dispatch::{p2, p3, warm};
 use crate::engine::{App, Pre};
 use crate::metrics::{Metrics, Refused};
 use crate::otel::Exporter;
+use crate::outbound::Client;
 use crate::peer::Peer;
 use crate::sources::Sources;
 use crate::store::Blueprint;
@@ -107,6 +108,7 @@ impl Dispatch {
             log: shared.log.clone(),
             capabilities: app.capabilities.clone(),
             metrics: metrics.clone(),
+            outbound: Client::new(&app.capabilities.outbound, &shared.limits, &shared.log),
         };
         match &app.pre {
             Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
@@ -119,6 +121,14 @@ impl Dispatch {
                 let pre = pre.clone();
                 Self::P3(p3::Dispatcher::new(blueprint, pre, reuse, random_id()))
             }
+        }
+    }
+
+    /// What guests send requests of their own with.
+    pub(crate) fn outbound(&self) -> &Client {
+        match self {
+            Self::P2(dispatcher) => &dispatcher.blueprint.outbound,
+            Self::P3(dispatcher) => &dispatcher.blueprint().outbound,
         }
     }
 }
@@ -148,9 +158,11 @@ async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(Accepted, Gua
                 }
             },
             _ = sweep.tick() => {
-                if let Dispatch::P2(dispatcher) = &*worker.dispatch() {
+                let dispatch = worker.dispatch();
+                if let Dispatch::P2(dispatcher) = &*dispatch {
                     dispatcher.expire(idle);
                 }
+                dispatch.outbound().expire();
             }
         }
     }

@@ -81,8 +81,8 @@ impl Dispatcher {
         if self.reuse <= 1 {
             return None;
         }
-        let instance = self.warm.take()?;
-        instance.store.data().set_id(id);
+        let mut instance = self.warm.take()?;
+        instance.store.data_mut().set_id(id);
         self.blueprint.metrics.instances.reused.add(1);
         Some(instance)
     }
@@ -130,6 +130,7 @@ async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) ->
 
 async fn call(instance: &mut Instance, request: Incoming, slot: Arc<Slot>) -> wasmtime::Result<()> {
     let scheme = if request.https { Scheme::Https } else { Scheme::Http };
+    instance.store.data_mut().set_hops(request.hops, true);
     let mut view = instance.store.data_mut().http();
     let request = view.new_incoming_request(scheme, request.inner)?;
     let out = view.new_response_outparam_from_callback(move |answer| *lock(&slot.0) = Some(answer))?;

@@ -65,9 +65,9 @@ struct Life {
     served: AtomicBool,
 }
 
-/// A request's tie to the instance that took it.
+/// A request's tie to the instance that took it, and how often it was here before.
 #[derive(Clone, Default)]
-struct Taken(Arc<OnceLock<Arc<Life>>>);
+struct Taken(Arc<OnceLock<Arc<Life>>>, u32);
 
 impl Taken {
     fn is(&self, what: impl Fn(&Life) -> bool) -> bool {
@@ -95,6 +95,11 @@ impl Dispatcher {
         Self { instances, handler, limits }
     }
 
+    /// What instances are made of.
+    pub(crate) fn blueprint(&self) -> &Blueprint {
+        &self.handler.blueprint
+    }
+
     /// Returns the instances that take requests now, and the number of their set.
     fn current(&self) -> (ProxyHandler<Handler>, u64) {
         let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +117,7 @@ impl Dispatcher {
 
     /// Runs the guest until the head of its answer is there.
     pub(crate) async fn handle(&self, request: Incoming) -> Result<Answer, Failure> {
-        let taken = Taken::default();
+        let taken = Taken(Arc::default(), request.hops);
         let open = Open(taken.clone());
         let request = request.inner.map(BodyExt::boxed_unsync);
         let (handler, number) = self.current();
@@ -282,6 +287,8 @@ impl WorkerState for Worker {
         taken: Taken,
         _: GuestTaskId,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
+        let alone = self.life.open.load(Relaxed) == 0;
+        store.data_mut().set_hops(taken.1, alone);
         if taken.0.set(self.life.clone()).is_ok() {
             self.life.open.fetch_add(1, Relaxed);
         }

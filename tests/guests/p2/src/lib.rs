@@ -1,6 +1,8 @@
 //! A `wasi:http@0.2` service for tests of hosts: each path is one way to go wrong, or a plain echo
 //! of what the host passed on.
 
+mod fetch;
+
 use std::io::Write;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
 use wasip2::http::types::{
@@ -160,6 +162,8 @@ impl wasip2::exports::http::incoming_handler::Guest for Misbehave {
             },
             "/early" => respond(out, 200, &[], b"early"),
             "/counter" => respond(out, 200, &[], count().to_string().as_bytes()),
+            "/fetch" => respond(out, 200, &[], fetch::fetch(&request).as_bytes()),
+            "/again" => respond(out, fetch::again(&request), &[], b""),
             "/network" => respond(out, 200, &[], network().as_bytes()),
             "/sleep" => {
                 subscribe_duration(number * 1_000_000).block();

@@ -1,6 +1,8 @@
 //! A `wasi:http@0.3` service for tests of hosts: each path is one way to go wrong, or a plain echo
 //! of what the host passed on.
 
+mod fetch;
+
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use wasip3::clocks::monotonic_clock::wait_for;
 use wasip3::http::types::{ErrorCode, Fields, Request, Response};
@@ -76,6 +78,8 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
                 Ok(respond(200, &[], b"printed"))
             }
             "/echo" => Ok(echo(request)),
+            "/fetch" => Ok(respond(200, &[], fetch::fetch(&request).await.as_bytes())),
+            "/again" => Ok(respond(fetch::again(&request).await, &[], b"")),
             "/early" => Ok(respond(200, &[], b"early")),
             "/counter" => {
                 static COUNT: AtomicU32 = AtomicU32::new(0);
