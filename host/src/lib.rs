@@ -181,7 +181,7 @@ impl Host {
     }
 
     fn tls(&self, secure: bool) -> Result<Option<tls::Tls>, StartError> {
-        let tls = secure.then(|| tls::Tls::load(&self.config)).transpose()?;
+        let tls = secure.then(|| tls::Tls::load(&self.config, &self.log)).transpose()?;
         if self.config.https_redirect && tls.is_none() && self.config.trusted_proxies.is_empty() {
             return Err(StartError::new(
                 "server.https_redirect needs https to redirect to: server.tls_cert and server.tls_key, or a proxy in \

@@ -49,8 +49,8 @@ impl Tls {
     ///
     /// # Errors
     /// When there is none, a file can't be read or is no PEM, or a key is not its certificate's.
-    pub(crate) fn load(config: &Config) -> Result<Self, StartError> {
-        let files = Files::open(config).map_err(StartError::new)?;
+    pub(crate) fn load(config: &Config, log: &Log) -> Result<Self, StartError> {
+        let files = Files::open(config, log).map_err(StartError::new)?;
         let current = files.build().map_err(StartError::new)?;
         Ok(Self { files: Mutex::new(files), current: Mutex::new(Arc::new(current)) })
     }
@@ -109,7 +109,7 @@ impl Tls {
 }
 
 impl Files {
-    fn open(config: &Config) -> Result<Self, String> {
+    fn open(config: &Config, log: &Log) -> Result<Self, String> {
         let (certs, keys) = (&config.tls_cert, &config.tls_key);
         if certs.len() != keys.len() {
             let (certs, keys) = (certs.len(), keys.len());
@@ -121,7 +121,12 @@ impl Files {
         let mut files: Vec<(PathBuf, PathBuf)> =
             certs.iter().zip(keys).map(|(cert, key)| (cert.into(), key.into())).collect();
         if files.is_empty() && config.tls_dev {
-            files.push(tls_dev::files(config)?);
+            let made = tls_dev::files(config)?;
+            let cert = made.0.display();
+            log.line(format!(
+                "tabi: https with a certificate for development, which clients must be told to trust: {cert}"
+            ));
+            files.push(made);
         }
         if files.is_empty() {
             return Err("https needs both server.tls_cert and server.tls_key".to_owned());

@@ -276,6 +276,8 @@ fn a_certificate_for_development_is_made_once() {
             let stream = dial(running.server.tls_addr().expect("https"), &[&der], name).expect("a connection");
             assert_eq!(Client::over(stream).get("/early").text(), "early");
         }
+        let log = running.wait_for("which clients must be told to trust");
+        assert!(log.contains("tls-dev/localhost.crt"), "{log}");
         seen.push(der);
     }
     assert_eq!(seen[0], seen[1], "a browser that was told once knows it");

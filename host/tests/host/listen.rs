@@ -27,7 +27,7 @@ fn a_unix_socket_is_served_beside_a_port() {
     let mut client = Client::connect_unix(&path);
     assert_eq!(client.get("/early").text(), "early");
     assert_eq!(client.get("/early").text(), "early");
-    running.wait_for("] unix \"GET /early\" 200");
+    running.wait_for("] unix \"GET /early HTTP/1.1\" 200");
     let mode = std::fs::metadata(&path).expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
     let endpoints: Vec<_> = running.server.endpoints().collect();

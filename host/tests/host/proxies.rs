@@ -45,7 +45,7 @@ fn the_client_behind_a_balancer_is_known() {
             assert!(text.contains("x-forwarded-for: 192.0.2.7\n"), "{piece}: {text}");
         }
     }
-    running.wait_for("192.0.2.7:5000 \"GET /x\" 200");
+    running.wait_for("192.0.2.7:5000 \"GET /x HTTP/1.1\" 200");
     // HTTP/2 may follow as well.
     let mut client = Client::connect(running.server.addr());
     client.send([V2, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"].concat());
@@ -127,7 +127,7 @@ fn a_trusted_proxy_speaks_for_the_client() {
                   forwarded: for=\"[2001:db8::7]\";host=\"a.org:81\";proto=https\n\
                   x-forwarded-for: 2001:db8::7\nx-mine: 1\n";
     assert_eq!(seen(running.server.addr(), fields), wanted);
-    running.wait_for("] 2001:db8::7 \"GET /x\" 200");
+    running.wait_for("] 2001:db8::7 \"GET /x HTTP/1.1\" 200");
     assert_eq!(seen(running.server.addr(), "X-Forwarded-For: a\r\n"), "400");
     assert_eq!(seen(running.server.addr(), "X-Forwarded-Host: a/b\r\n"), "400");
 
