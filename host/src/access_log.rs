@@ -21,6 +21,8 @@ pub(crate) struct Record {
     version: &'static str,
     referer: Vec<u8>,
     agent: Vec<u8>,
+    /// The id that guest and client were told; empty for none.
+    name: String,
 }
 
 /// Bytes of a referer or a user agent that a line has room for.
@@ -45,12 +47,23 @@ impl Record {
             version: version(request.version()),
             referer: field(REFERER),
             agent: field(USER_AGENT),
+            name: String::new(),
         })
     }
 
     /// Notes who the client is, as proxies have told it.
     pub(crate) fn set_client(&mut self, client: &Client) {
         self.client = client.clone();
+    }
+
+    /// Notes the id that guest and client are told.
+    pub(crate) fn set_name(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
+    /// That id, where it is not the log's own.
+    fn name(&self, id: u64) -> Option<&str> {
+        Some(self.name.as_str()).filter(|name| !name.is_empty() && *name != format!("{id:016x}"))
     }
 
     /// The line, without its end.
@@ -68,7 +81,8 @@ impl Record {
         let (request, peer) = (self.request(), &self.client);
         let guest = outcome.guest.map(|time| format!("guest {}us ", micros(time))).unwrap_or_default();
         let (total, end) = (micros(outcome.total), label(outcome.end));
-        format!(r#"access [{id:016x}] {peer} "{request}" {status} {sent}B {guest}total {total}us {end}"#)
+        let name = self.name(*id).map(|name| format!(" as {}", escape(name.as_bytes()))).unwrap_or_default();
+        format!(r#"access [{id:016x}] {peer} "{request}" {status} {sent}B {guest}total {total}us {end}{name}"#)
     }
 
     /// The combined form of Apache and nginx; what it has no place for is left out.
@@ -101,6 +115,9 @@ impl Record {
             json(&self.method),
             json(&self.target),
         );
+        if let Some(name) = self.name(*id) {
+            line.push_str(&format!(r#","request_id":{}"#, json(name)));
+        }
         for (name, value) in [("referer", &self.referer), ("user_agent", &self.agent)] {
             if !value.is_empty() {
                 line.push_str(&format!(r#","{name}":{}"#, text(value)));

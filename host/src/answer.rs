@@ -2,33 +2,26 @@
 
 use crate::body::ResponseBody;
 use crate::exchange::Exchange;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use crate::request_id;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use hyper::{Response, StatusCode, Uri, Version};
 
 /// Says that something went wrong, with the id that the log has it under.
 pub(crate) fn error(status: StatusCode, mut exchange: Exchange) -> Response<ResponseBody> {
     exchange.status(status.as_u16());
-    let number = exchange.id();
-    let id = format!("{number:016x}");
+    let id = exchange.id();
     let reason = status.canonical_reason().unwrap_or("Error");
-    let text = format!("{} {reason}\nrequest id: {id}\n", status.as_u16());
+    let text = format!("{} {reason}\nrequest id: {id:016x}\n", status.as_u16());
     let mut response = Response::new(ResponseBody::full(text, exchange));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    name(headers, number);
+    headers.insert(request_id::NAME, request_id::own(id));
     if status == StatusCode::SERVICE_UNAVAILABLE {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
-}
-
-/// Tells the id that the log has for an exchange.
-pub(crate) fn name(headers: &mut HeaderMap, id: u64) {
-    if let Ok(id) = HeaderValue::try_from(format!("{id:016x}")) {
-        headers.insert("x-request-id", id);
-    }
 }
 
 /// Sends the client to the same place on https; it keeps its method and body (RFC 9110 15.4.9).

@@ -9,6 +9,7 @@ use crate::metrics::{By, End, Refused};
 use crate::otel::Span;
 use crate::trace::Trace;
 use crate::worker::Worker;
+use hyper::header::HeaderValue;
 use hyper::http::uri::Scheme;
 use hyper::{Request, Version};
 use std::sync::Arc;
@@ -93,6 +94,13 @@ impl Exchange {
     /// The number that the log and the client know this exchange by.
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Notes the id that guest and client know this exchange by, in case that it is a proxy's.
+    pub(crate) fn name(&mut self, id: &HeaderValue) {
+        if let Some(record) = self.notes.as_mut().and_then(|notes| notes.record.as_mut()) {
+            record.set_name(id.to_str().unwrap_or_default());
+        }
     }
 
     /// Notes who the client is, as proxies have told it.

@@ -50,6 +50,7 @@ mod outbound;
 mod peer;
 mod proxy;
 mod request;
+mod request_id;
 mod server;
 mod service;
 mod sources;

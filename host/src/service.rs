@@ -10,7 +10,7 @@ use crate::metrics::{By, Refused};
 use crate::peer::Peer;
 use crate::trace::Trace;
 use crate::worker::{Dispatch, Worker};
-use crate::{World, answer, request};
+use crate::{World, answer, request, request_id};
 use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
@@ -30,7 +30,13 @@ pub(crate) async fn serve(
     if let Some(trace) = &trace {
         trace.request(&request);
     }
-    let id = shared.config.request_id.then(|| exchange.id());
+    let id = shared.config.request_id.then(|| {
+        let trusted = shared.sources.trust.proxies.contain(conn.peer());
+        request_id::choose(request.headers(), trusted, exchange.id())
+    });
+    if let Some(id) = &id {
+        exchange.name(id);
+    }
     let version = request.version();
     let last = conn.requests() >= shared.limits.requests_per_connection;
     let origin = shared.sources.trust.origin(request.headers_mut(), conn.peer(), conn.https);
@@ -58,14 +64,14 @@ pub(crate) async fn serve(
                 request.headers_mut().insert("client-cert", cert.clone());
             }
             exchange.join_trace(&mut request);
-            if let Some(id) = id {
-                answer::name(request.headers_mut(), id);
+            if let Some(id) = &id {
+                request.headers_mut().insert(request_id::NAME, id.clone());
             }
             guest(&worker, origin.https, request, exchange, trace.as_deref()).await
         }
     };
     if let Some(id) = id {
-        answer::name(response.headers_mut(), id);
+        response.headers_mut().insert(request_id::NAME, id);
     }
     if last {
         answer::close(&mut response, version);

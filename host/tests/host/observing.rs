@@ -100,6 +100,21 @@ fn guest_client_and_log_know_a_request_by_the_same_id() {
 }
 
 #[test]
+fn the_id_of_a_trusted_proxy_is_kept() {
+    for (form, wanted) in
+        [(tabi_host::AccessLog::Text, " complete as abc-1"), (tabi_host::AccessLog::Json, r#","request_id":"abc-1","#)]
+    {
+        let mut config = config();
+        (config.request_id, config.access_log) = (true, form);
+        config.trusted_proxies = vec!["127.0.0.0/8".to_owned()];
+        let request = "GET /fields HTTP/1.1\r\nHost: a\r\nX-Request-Id: abc-1\r\n\r\n";
+        let (reply, seen, running) = told(config, "x-request-id:", request);
+        assert_eq!((reply.header("x-request-id"), seen.as_str()), (Some("abc-1"), "abc-1"));
+        log_with(&running, wanted);
+    }
+}
+
+#[test]
 fn ids_are_told_to_nobody_by_default() {
     let request = "GET /fields HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n";
     let (reply, seen, _) = told(config(), "x-request-id:", request);

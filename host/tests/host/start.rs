@@ -229,3 +229,34 @@ fn signals_end_the_program_cleanly() {
     serves("-TERM");
     serves("-INT");
 }
+
+/// Of a component that can't be served here, the other hosts are told all the same.
+#[test]
+fn check_tells_who_else_takes_a_component() {
+    let bytes = component(Some("acme:db/query"), Some("wasi:http/incoming-handler@0.2.0"));
+    let path = file("needs-db.wasm", &bytes).display().to_string();
+    let run = |args: &[&str]| {
+        let output = tabi().arg("check").arg(&path).args(args).output().expect("tabi runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(output.status.code(), Some(1));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (stdout, stderr) = run(&[]);
+    assert!(stdout.starts_with(&format!("{path} exports wasi:http/incoming-handler@0.2.0\n")), "{stdout}");
+    for line in [
+        "  tabi              refuses it: see below",
+        "  wasmtime serve 48 refuses it: it does not know acme:db/query",
+        "  Spin 4            depends on its plugins: it must have acme:db/query",
+    ] {
+        assert!(stdout.lines().any(|got| got == line), "{line:?} is not in {stdout}");
+    }
+    assert!(
+        stderr.contains("acme:db/query (an interface of another component") && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    let (stdout, stderr) = run(&["--json"]);
+    assert_eq!((stdout.lines().count(), stderr.lines().count()), (1, 1), "{stdout} {stderr}");
+    for part in [r#""imports":["acme:db/query"]"#, r#"{"host":"tabi","answer":"refuses","why":""#] {
+        assert!(stdout.contains(part), "{part} is not in {stdout}");
+    }
+}
