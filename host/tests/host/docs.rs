@@ -54,11 +54,18 @@ fn configuration() -> String {
 /// and what to know of it.
 const TWINS: &[(&str, &str, &str)] = &[
     ("ninja.host", "server.host", "Every address there; this machine alone here, until said otherwise."),
-    ("ninja.port", "server.port", "The same default, 8080. −1 for no http is an empty listener there."),
+    ("ninja.port", "server.port", "The same default, 8080. −1 there is `server.http = \"off\"` here."),
     ("ninja.ssl.port", "server.tls_port", "Serves when there is a certificate."),
     ("ninja.ssl.keystore.uri", "server.tls_cert", "PEM files instead of a Java keystore."),
     ("ninja.ssl.keystore.password", "server.tls_key", "The permissions of the file protect the key."),
-    ("ninja.idle.timeout", "limits.idle_timeout", "Milliseconds there; read there and never applied."),
+    ("ninja.ssl.truststore.uri", "server.tls_client_ca", "Whose certificates clients may have; PEM files."),
+    ("ninja.ssl.truststore.password", "", "Not needed: the certificates of authorities are no secret."),
+    (
+        "ninja.x_forwarded_for_enabled",
+        "server.trusted_proxies",
+        "Everybody is believed there, and the listed networks here.",
+    ),
+    ("ninja.idle.timeout", "limits.idle_timeout", "30000 (ms) there; read there and never applied."),
     ("undertow.http2", "", "Always on, by ALPN and with prior knowledge."),
     ("undertow.tracing", "server.trace", "Also `--trace`; secrets are shortened here, and bodies are shown."),
     ("ninja.http.maxUploadBytes", "limits.body_bytes", "10 MiB there."),
