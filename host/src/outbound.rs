@@ -126,9 +126,9 @@ impl Client {
         self.policy.mark.set(&mut head.headers, hops);
         let upload = Upload::new();
         let length = head::length(&head.headers);
-        // Whether a guest of 0.3 writes a body is seen late. Those of GET and HEAD have no meaning (RFC 9110
-        // 9.3.1), so there is one only where the guest says how long it is.
-        let bodiless = length.is_none() && matches!(head.method, Method::GET | Method::HEAD);
+        // Whether a guest of 0.3 writes a body is seen late. Those of GET and HEAD have no meaning, and TRACE may
+        // have none (RFC 9110 9.3), so there is one only where the guest says how long it is.
+        let bodiless = length.is_none() && matches!(head.method, Method::GET | Method::HEAD | Method::TRACE);
         let inner = if bodiless { empty() } else { inner };
         let (body, end) = RequestBody::new(inner, length, origin, &upload);
         let request = Request::from_parts(head, body);

@@ -66,7 +66,8 @@ impl RequestBody {
         upload: &Arc<Upload>,
     ) -> (Self, oneshot::Receiver<()>) {
         let (done, end) = oneshot::channel();
-        let ended = inner.is_end_stream();
+        // What promises no bytes is not asked for any.
+        let ended = inner.is_end_stream() || left == Some(0);
         let (origin, upload) = (origin.clone(), upload.clone());
         (Self { inner, origin, upload, left, done: Some(done), ended }, end)
     }

@@ -1,8 +1,9 @@
 //! From a destination to a connection: the name, the address that may be used, TCP, TLS.
 
-use super::address::{Network, is_private};
+use super::address::is_private;
 use super::failure;
 use super::rules::{Leave, Name, Target};
+use crate::networks::Networks;
 use rustls::ClientConfig;
 use rustls::pki_types::{DnsName, ServerName};
 use std::io::{self, ErrorKind};
@@ -52,7 +53,7 @@ pub(crate) async fn addresses(
     resolver: &dyn Resolve,
     target: &Target,
     leave: Leave,
-    private: &[Network],
+    private: &Networks,
 ) -> Result<Vec<SocketAddr>, Error> {
     let mut found = match &target.host {
         Name::Ip(ip) => vec![SocketAddr::new(*ip, target.port)],
@@ -66,14 +67,13 @@ pub(crate) async fn addresses(
     if found.is_empty() { Err(Error::DestinationIpProhibited) } else { Ok(found) }
 }
 
-fn may_reach(ip: IpAddr, leave: Leave, private: &[Network]) -> bool {
-    let canonical = ip.to_canonical();
+fn may_reach(ip: IpAddr, leave: Leave, private: &Networks) -> bool {
     match leave {
         Leave::Literal => return true,
-        Leave::Localhost if canonical.is_loopback() => return true,
+        Leave::Localhost if ip.to_canonical().is_loopback() => return true,
         Leave::Localhost | Leave::Public => {}
     }
-    !is_private(ip) || private.iter().any(|network| network.contains(canonical) || network.contains(ip))
+    !is_private(ip) || private.contain_ip(ip)
 }
 
 /// Connects to the first of `addresses` that answers.

@@ -21,7 +21,8 @@ impl Resolve for Made {
 #[track_caller]
 fn check(uri: &str, found: &'static [&'static str], leave: Leave, private: &[&str], wanted: &str) {
     let target = Target::of(&uri.parse().expect("a URI")).expect("a target");
-    let private: Vec<_> = private.iter().map(|text| Network::parse(text).expect("a network")).collect();
+    let private: Vec<_> = private.iter().map(|&text| text.to_owned()).collect();
+    let private = Networks::parse("a.key", &private).expect("networks");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let got = match runtime.block_on(addresses(&Made(found), &target, leave, &private)) {
         Ok(found) => found.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" "),

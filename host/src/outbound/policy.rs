@@ -1,8 +1,8 @@
 //! What one component may do outside: its grants, checked and opened.
 
-use super::address::Network;
 use super::hops::Mark;
 use super::rules::{self, Leave, Rule, Target};
+use crate::networks::Networks;
 use crate::{Grants, Log, StartError};
 use rustls::ClientConfig;
 use rustls::crypto::ring::default_provider;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The grants of a component for requests of its own, shared by all of its instances.
 pub(crate) struct Policy {
     rules: Vec<Rule>,
-    pub(crate) private: Vec<Network>,
+    pub(crate) private: Networks,
     /// What servers are trusted; there is none where nothing is granted.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) mark: Mark,
@@ -39,8 +39,7 @@ impl Policy {
             Rule::parse(entry).map_err(|why| StartError::new(format!("grants.outbound: {entry:?} {why}")))
         });
         let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
-        let private = grants.outbound_private.iter().map(|entry| network(entry));
-        let private = private.collect::<Result<Vec<_>, _>>()?.concat();
+        let private = networks(&grants.outbound_private)?;
         let tls = if rules.is_empty() { None } else { Some(trust(&grants.outbound_ca)?) };
         let (open, said) = (Arc::default(), Mutex::default());
         Ok(Self { rules, private, tls, mark: Mark::new(), open, said })
@@ -76,15 +75,16 @@ impl fmt::Debug for Policy {
     }
 }
 
-/// Reads an entry of `grants.outbound_private`.
-fn network(entry: &str) -> Result<Vec<Network>, StartError> {
-    let texts: &[&str] = if entry == "*" { &["0.0.0.0/0", "::/0"] } else { &[entry] };
-    let networks: Option<Vec<_>> = texts.iter().map(|text| Network::parse(text)).collect();
-    networks.ok_or_else(|| {
-        StartError::new(format!(
-            "grants.outbound_private: {entry:?} is no network; write 10.0.0.0/8, an address, or * for all of them"
-        ))
-    })
+/// Reads the entries of `grants.outbound_private`.
+fn networks(entries: &[String]) -> Result<Networks, StartError> {
+    const KEY: &str = "grants.outbound_private";
+    if entries.iter().any(|entry| entry == "unix") {
+        return Err(StartError::new(format!("{KEY}: \"unix\" is no network; requests go over TCP")));
+    }
+    if entries.iter().any(|entry| entry == "*") {
+        return Networks::parse(KEY, &["0.0.0.0/0".to_owned(), "::/0".to_owned()]);
+    }
+    Networks::parse(KEY, entries)
 }
 
 /// Trusts the authorities that browsers trust, and those of `files`.
@@ -133,6 +133,8 @@ mod tests {
         check(&["https://a.example"], &["10.0.0.0/8", "*", "::1"], &[], Ok(true));
         check(&["a.example"], &[], &[], Err("grants.outbound: \"a.example\" has no scheme"));
         check(&["*"], &["10.0.0.0/99"], &[], Err("grants.outbound_private: \"10.0.0.0/99\" is no network"));
+        check(&["*"], &["unix"], &[], Err("grants.outbound_private: \"unix\" is no network"));
+        check(&["*"], &["10.0.0.1/8"], &[], Err("did you mean 10.0.0.0/8"));
         check(&["*"], &[], &["/nowhere.pem"], Err("grants.outbound_ca: /nowhere.pem: can't be read"));
         check(&["*"], &[], &[concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")], Err("holds no certificate"));
     }

@@ -56,7 +56,11 @@ fn a_request_arrives_as_it_was_meant() {
         let running = Running::serve(guest, granted(LOCAL));
         let stub = Stub::start(|peer| {
             while let Some(head) = peer.request() {
-                let body = if head.contains("chunked") { peer.until("0\r\n\r\n") } else { String::new() };
+                let body = match &head {
+                    head if head.contains("chunked") => peer.until("0\r\n\r\n"),
+                    head if head.contains("content-length: 5") => peer.until("hello"),
+                    _ => String::new(),
+                };
                 peer.say(head + &body);
                 peer.write("HTTP/1.1 201 Made\r\nx-kept: 1\r\nconnection: x-hop, keep-alive\r\nx-hop: 1\r\n");
                 peer.write("keep-alive: timeout=9\r\nproxy-authenticate: x\r\ntransfer-encoding: chunked\r\n\r\n");
@@ -82,6 +86,14 @@ fn a_request_arrives_as_it_was_meant() {
         assert!(seen.starts_with("POST / HTTP/1.1\r\n") && seen.ends_with("5\r\nhello\r\n0\r\n\r\n"), "{seen}");
         assert_eq!(fetch(&running, &stub.url("/"), &["method: POST", "body: hello", "send: content-length=5"]), answer);
         assert!(stub.said().contains("content-length: 5\r\n"));
+        for method in ["DELETE", "POST", "OPTIONS", "GET", "HEAD"] {
+            // A body without bytes is a body, and one of HEAD is none.
+            let got = fetch(&running, &stub.url("/"), &[&format!("method: {method}"), "send: content-length=0"]);
+            assert_eq!(got, if method == "HEAD" { "201\nx-kept: 1\n" } else { answer }, "{method}");
+            let seen = stub.said();
+            assert!(seen.starts_with(method) && seen.ends_with("\r\n\r\n"), "{seen}");
+            assert!(seen.contains("content-length: 0\r\n") && !seen.contains("transfer-encoding"), "{seen}");
+        }
     });
 }
 
