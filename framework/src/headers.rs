@@ -71,11 +71,16 @@ impl Headers {
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.0.len();
         loop {
-            let at = self.position(name);
+            let mut at = self.position(name);
             if at >= self.0.len() {
                 return at != before;
             }
-            self.0.remove(at);
+            // As `Vec::remove`, which brings a component what it would say of an index that is none.
+            while let Some([this, next]) = self.0.get_mut(at..at + 2) {
+                core::mem::swap(this, next);
+                at += 1;
+            }
+            self.0.pop();
         }
     }
 

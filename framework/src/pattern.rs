@@ -1,6 +1,7 @@
 //! `Pattern`: `/users/{id}/{*rest}` as text, what it matches, and which of two is more specific.
 
 use crate::percent::{decode, escape_at};
+use crate::text::slice;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -177,12 +178,6 @@ impl Pattern {
 /// Splits a pattern that starts with `/` at its slashes.
 fn pieces(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     pattern.split(|byte| *byte == b'/').skip(1)
-}
-
-/// Returns the text between two places that [`until`] has found.
-#[inline(never)]
-fn slice(text: &str, from: usize, to: usize) -> &str {
-    text.get(from..to).unwrap_or_default()
 }
 
 /// Says how little specific a pattern is at a place: a rest is less so than a parameter, and that than a literal.

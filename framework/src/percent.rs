@@ -32,14 +32,13 @@ pub(crate) fn decode<'a>(text: &'a str, slash: &str) -> Option<Cow<'a, str>> {
 /// library's own check of UTF-8 is made for megabytes, and is 0.7 KB.
 fn letter(escapes: &[u8]) -> Option<(char, usize)> {
     let mut code = escape_at(escapes, 1);
-    // A byte with so many ones in front starts a sequence of so many bytes.
-    let length = match (!(code << 24)).leading_zeros() {
-        _ if code >= MALFORMED => return None,
-        0 => return Some((char::from_u32(code)?, 3)),
-        length @ 2..=4 => length as usize,
-        _ => return None,
-    };
-    code &= 0x7f >> length;
+    // A byte with so many ones in front starts a sequence of so many bytes; without one it is a character by itself.
+    let ones = (!(code << 24)).leading_zeros();
+    if code >= MALFORMED || ones == 1 || ones > 4 {
+        return None;
+    }
+    code &= 0x7f >> ones;
+    let length = ones.max(1) as usize;
     for index in 1..length {
         let next = escape_at(escapes, index * 3 + 1);
         // This is so for no malformed one.
@@ -48,9 +47,9 @@ fn letter(escapes: &[u8]) -> Option<(char, usize)> {
         }
         code = code << 6 | next & 0x3f;
     }
-    // What a shorter sequence could say is malformed: it has 7, 11 or 16 bits.
-    let is_overlong = code >> [7, 11, 16].get(length - 2)? == 0;
-    if is_overlong { None } else { Some((char::from_u32(code)?, length * 3)) }
+    let letter = char::from_u32(code)?;
+    // What a shorter sequence could say is malformed.
+    if letter.len_utf8() == length { Some((letter, length * 3)) } else { None }
 }
 
 /// Reads the two hexadecimal digits of an escape and returns what follows them.

@@ -51,6 +51,12 @@ pub(crate) fn split(text: &str, at: usize) -> (&str, &str) {
     text.split_at_checked(at).unwrap_or_default()
 }
 
+/// Returns the text between two places that [`find`] has found.
+#[inline(never)]
+pub(crate) fn slice(text: &str, from: usize, to: usize) -> &str {
+    split(split(text, to).0, from).1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

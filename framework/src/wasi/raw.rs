@@ -45,7 +45,7 @@ unsafe extern "C" {
 #[link(wasm_import_module = "wasi:io/streams@0.2.12")]
 unsafe extern "C" {
     #[link_name = "[method]output-stream.check-write"]
-    fn stream_check_write(stream: u32, room: *mut [u64; 2]);
+    fn stream_check_write(stream: u32, room: *mut Room);
     #[link_name = "[method]output-stream.write"]
     fn stream_write(stream: u32, bytes: *const u8, length: usize, result: *mut [u32; 3]);
     #[link_name = "[method]output-stream.blocking-flush"]
@@ -90,6 +90,10 @@ struct Field {
     value: *const u8,
     value_length: usize,
 }
+
+/// `result<u64, stream-error>`, in words: reading them as such is shorter code than taking numbers of 64 bits apart.
+#[repr(C, align(8))]
+struct Room([u32; 4]);
 
 /// Returns the method of a request.
 pub(super) fn method(request: u32) -> Method {
@@ -205,12 +209,12 @@ impl Output {
     #[inline(never)]
     pub(super) fn write(&self, mut bytes: &[u8]) -> Option<()> {
         while !bytes.is_empty() {
-            let mut room = [0; 2];
+            let mut room = Room([0; 4]);
             // SAFETY: a result has 16 bytes here: its case in the first, a number or an error in the last eight.
             unsafe { stream_check_write(self.0, &mut room) };
-            let [failed, room] = room;
-            settle([failed as u32, room as u32, (room >> 32) as u32])?;
-            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            let Room([failed, _, low, high]) = room;
+            settle(failed, low, high)?;
+            let room = if high == 0 { low as usize } else { usize::MAX };
             let (now, later) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
             bytes = later;
             if now.is_empty() {
@@ -221,7 +225,8 @@ impl Output {
             let mut result = [0; 3];
             // SAFETY: the bytes are borrowed for the call; a result has 12 bytes here.
             unsafe { stream_write(self.0, now.as_ptr(), now.len(), &mut result) };
-            settle(result)?;
+            let [failed, case, error] = result;
+            settle(failed, case, error)?;
         }
         Some(())
     }
@@ -231,7 +236,8 @@ impl Output {
         let mut result = [0; 3];
         // SAFETY: a result has 12 bytes here.
         unsafe { stream_blocking_flush(self.0, &mut result) };
-        settle(result)
+        let [failed, case, error] = result;
+        settle(failed, case, error)
     }
 }
 
@@ -244,7 +250,7 @@ impl Drop for Output {
 
 /// Reads a result of a stream. Only an error of case 0 has more to it, which has to be dropped.
 #[inline(never)]
-fn settle([failed, case, error]: [u32; 3]) -> Option<()> {
+fn settle(failed: u32, case: u32, error: u32) -> Option<()> {
     if failed == 0 {
         return Some(());
     }
