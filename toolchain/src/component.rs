@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::manifest::{self, Package};
+use crate::shrink::shrink;
 use crate::{Error, TARGET, ensure_wasm_target_in, messages, strip_sections};
 
 /// How a crate is built: the choices that `cargo build` has too.
@@ -31,7 +32,8 @@ pub struct Options {
 ///
 /// Cargo's own output goes to the standard error as it comes; `progress` gets the lines of
 /// [`ensure_wasm_target`](crate::ensure_wasm_target), which is seen to first. A release component is freed of names
-/// ([`strip_sections`]) and lies in the folder `tabi` beside cargo's own file, which stays as it is.
+/// ([`strip_sections`]) and of what else is there for the parts inside alone, and lies in the folder `tabi` beside cargo's
+/// own file, which stays as it is.
 ///
 /// # Errors
 /// When the folder holds no crate that gives a component, the target cannot be installed, or the
@@ -91,7 +93,7 @@ fn cargo() -> Command {
     command
 }
 
-/// Writes the component without names into a folder of its own: cargo puts its own file back at
+/// Writes the component without what nobody needs into a folder of its own: cargo puts its own file back at
 /// every build, even when nothing has changed.
 fn stripped(made: &Path) -> Result<PathBuf, Error> {
     let fail = |path: &Path, error: &dyn std::fmt::Display| Error::new(format!("{}: {error}", path.display()));
@@ -99,6 +101,7 @@ fn stripped(made: &Path) -> Result<PathBuf, Error> {
     let target = folder.join(made.file_name().unwrap_or_default());
     let bytes = fs::read(made).map_err(|error| fail(made, &error))?;
     let bytes = strip_sections(&bytes).map_err(|error| fail(made, &error))?;
+    let bytes = shrink(&bytes).unwrap_or(bytes);
     // The same bytes keep their time, so that a compile cache or a watcher sees no change.
     if fs::read(&target).is_ok_and(|old| old == bytes) {
         return Ok(target);

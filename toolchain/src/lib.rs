@@ -1,5 +1,5 @@
 //! What stands between a Rust toolchain and a component: the standard library for
-//! `wasm32-wasip2`, the cargo call, and the sections of the result that nobody reads.
+//! `wasm32-wasip2`, the cargo call, and what of the result nobody needs.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -28,6 +28,7 @@ mod manifest;
 mod messages;
 mod process;
 mod rustup;
+mod shrink;
 mod sources;
 mod strip;
 mod sysroot;

@@ -1,0 +1,425 @@
+//! Reads a component into a graph. What components of Rust programs don't have is not known here: `None`.
+
+use super::bytes::{Reader, push_number, push_signed};
+use super::graph::{Def, Graph, Id, Sort, Token};
+use std::collections::HashMap;
+
+pub(super) const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
+
+/// How deep types are nested in types at most, in files that are no attack.
+const DEPTH: usize = 32;
+
+/// Reads a whole component.
+pub(super) fn component(bytes: &[u8]) -> Option<Graph> {
+    let mut read = Read { graph: Graph::default(), spaces: HashMap::new() };
+    for (id, content) in Reader::sections(bytes, COMPONENT)? {
+        match id {
+            0 => read.graph.custom.push(content.to_vec()),
+            1 => read.define(Sort::CORE_MODULE, Def::Module(content.to_vec())),
+            4 => read.define(Sort::COMPONENT, Def::Component(content.to_vec())),
+            _ => {
+                Reader(content).whole(|reader| read.item(id, reader))?;
+            }
+        }
+    }
+    Some(read.graph)
+}
+
+struct Read {
+    graph: Graph,
+    /// What each number of each kind stands for.
+    spaces: HashMap<Sort, Vec<Id>>,
+}
+
+impl Read {
+    fn define(&mut self, sort: Sort, def: Def) {
+        let id = self.graph.add(sort, def);
+        self.spaces.entry(sort).or_default().push(id);
+    }
+
+    fn find(&self, sort: Sort, index: usize) -> Option<Id> {
+        self.spaces.get(&sort)?.get(index).copied()
+    }
+
+    fn get(&self, sort: Sort, reader: &mut Reader<'_>) -> Option<Id> {
+        self.find(sort, reader.index()?)
+    }
+
+    fn item(&mut self, section: u8, reader: &mut Reader<'_>) -> Option<()> {
+        let (sort, def) = match section {
+            2 => (Sort::CORE_INSTANCE, self.core_instance(reader)?),
+            5 => (Sort::INSTANCE, self.instance(reader)?),
+            6 => self.alias(reader)?,
+            7 => (Sort::TYPE, Def::Type(self.tokens(0, |types| types.define(reader))?)),
+            8 => self.canon(reader)?,
+            10 => {
+                let name = name(reader)?;
+                let mut sort = None;
+                let what = self.tokens(0, |types| {
+                    sort = Some(types.external(reader)?);
+                    Some(())
+                })?;
+                (sort?, Def::Import { name, what })
+            }
+            11 => self.export(reader)?,
+            _ => return None,
+        };
+        self.define(sort, def);
+        Some(())
+    }
+
+    fn core_instance(&self, reader: &mut Reader<'_>) -> Option<Def> {
+        Some(match reader.byte()? {
+            0 => Def::Instantiate {
+                module: self.get(Sort::CORE_MODULE, reader)?,
+                with: reader.list(|reader| {
+                    let name = reader.name()?.to_vec();
+                    reader.skip(&[0x12]).then_some(())?;
+                    Some((name, self.get(Sort::CORE_INSTANCE, reader)?))
+                })?,
+            },
+            1 => Def::Bundle(reader.list(|reader| {
+                let name = reader.name()?.to_vec();
+                let sort = Sort::Core(reader.byte()?);
+                Some((name, self.get(sort, reader)?))
+            })?),
+            _ => return None,
+        })
+    }
+
+    fn instance(&self, reader: &mut Reader<'_>) -> Option<Def> {
+        Some(match reader.byte()? {
+            0 => Def::Compose {
+                component: self.get(Sort::COMPONENT, reader)?,
+                with: reader.list(|reader| {
+                    let name = reader.name()?.to_vec();
+                    let sort = sort(reader)?;
+                    Some((name, self.get(sort, reader)?))
+                })?,
+            },
+            1 => Def::Group(reader.list(|reader| {
+                let name = name(reader)?;
+                let sort = sort(reader)?;
+                Some((name, self.get(sort, reader)?))
+            })?),
+            _ => return None,
+        })
+    }
+
+    fn alias(&self, reader: &mut Reader<'_>) -> Option<(Sort, Def)> {
+        let sort = sort(reader)?;
+        let from = match reader.byte()? {
+            0 => Sort::INSTANCE,
+            1 => Sort::CORE_INSTANCE,
+            _ => return None,
+        };
+        Some((sort, Def::Alias { from: self.get(from, reader)?, name: reader.name()?.to_vec() }))
+    }
+
+    fn export(&self, reader: &mut Reader<'_>) -> Option<(Sort, Def)> {
+        let name = name(reader)?;
+        let sort = sort(reader)?;
+        let of = self.get(sort, reader)?;
+        let what = self.tokens(0, |types| {
+            let is_there = reader.byte()?;
+            types.push(&[is_there]);
+            match is_there {
+                0 => Some(()),
+                1 => types.external(reader).map(|_| ()),
+                _ => None,
+            }
+        })?;
+        Some((sort, Def::Export { name, of, what }))
+    }
+
+    fn canon(&self, reader: &mut Reader<'_>) -> Option<(Sort, Def)> {
+        let kind = reader.byte()?;
+        let tokens = self.tokens(0, |out| {
+            out.push(&[kind]);
+            match kind {
+                // Lift and lower.
+                0 => {
+                    out.raw(reader, 1)?;
+                    out.reference(Sort::CORE_FUNC, reader)?;
+                    out.options(reader)?;
+                    out.reference(Sort::TYPE, reader)
+                }
+                1 => {
+                    out.raw(reader, 1)?;
+                    out.reference(Sort::FUNC, reader)?;
+                    out.options(reader)
+                }
+                // Of a resource; a new stream or future, and its ends dropped.
+                2..=4 | 0x0e | 0x13 | 0x14 | 0x15 | 0x1a | 0x1b => out.reference(Sort::TYPE, reader),
+                // `task.return`.
+                9 => {
+                    out.result(reader)?;
+                    out.options(reader)
+                }
+                // `context.get` and `context.set`: a type and a number below 128.
+                0x0a | 0x0b => out.raw(reader, 2),
+                // Read and write, of streams and futures.
+                0x0f | 0x10 | 0x16 | 0x17 => {
+                    out.reference(Sort::TYPE, reader)?;
+                    out.options(reader)
+                }
+                // The same, taken back.
+                0x11 | 0x12 | 0x18 | 0x19 => {
+                    out.reference(Sort::TYPE, reader)?;
+                    out.raw(reader, 1)
+                }
+                // Error contexts.
+                0x1c | 0x1d => out.options(reader),
+                // Waiting for sets of things.
+                0x20 | 0x21 => {
+                    out.raw(reader, 1)?;
+                    out.reference(Sort::CORE_MEMORY, reader)
+                }
+                // Without anything, and with a flag.
+                5 | 0x0d | 0x1e | 0x1f | 0x22..=0x26 => Some(()),
+                6 | 0x0c => out.raw(reader, 1),
+                _ => None,
+            }
+        })?;
+        Some((if kind == 0 { Sort::FUNC } else { Sort::CORE_FUNC }, Def::Canon(tokens)))
+    }
+
+    fn tokens(&self, depth: usize, write: impl FnOnce(&mut Copier<'_>) -> Option<()>) -> Option<Vec<Token>> {
+        let mut copy = Copier { read: self, tokens: Vec::new(), depth };
+        write(&mut copy)?;
+        Some(copy.tokens)
+    }
+}
+
+/// Copies what is read, and notes what it uses.
+struct Copier<'a> {
+    read: &'a Read,
+    tokens: Vec<Token>,
+    /// In how many types that have numbers of their own.
+    depth: usize,
+}
+
+impl Copier<'_> {
+    fn push(&mut self, bytes: &[u8]) {
+        match self.tokens.last_mut() {
+            Some(Token::Bytes(last)) => last.extend_from_slice(bytes),
+            _ => self.tokens.push(Token::Bytes(bytes.to_vec())),
+        }
+    }
+
+    fn raw(&mut self, reader: &mut Reader<'_>, length: usize) -> Option<()> {
+        let bytes = reader.take(length)?;
+        // A number that has another byte is longer than what is copied.
+        if bytes.last().is_some_and(|last| *last >= 128) {
+            return None;
+        }
+        self.push(bytes);
+        Some(())
+    }
+
+    fn number(&mut self, number: usize) {
+        let mut bytes = Vec::new();
+        push_number(&mut bytes, number);
+        self.push(&bytes);
+    }
+
+    fn name(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let name = reader.name()?;
+        self.number(name.len());
+        self.push(name);
+        Some(())
+    }
+
+    fn reference(&mut self, sort: Sort, reader: &mut Reader<'_>) -> Option<()> {
+        let index = reader.index()?;
+        match self.depth {
+            0 => self.tokens.push(Token::Use(self.read.find(sort, index)?)),
+            _ => self.number(index),
+        }
+        Some(())
+    }
+
+    /// A type of values, or the number of one.
+    fn value(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        if let Some(primitive @ 0x40..=0x7f) = reader.peek() {
+            reader.byte()?;
+            self.push(&[primitive]);
+            return Some(());
+        }
+        let index = reader.signed_index()? as usize;
+        match self.depth {
+            0 => self.tokens.push(Token::UseSigned(self.read.find(Sort::TYPE, index)?)),
+            _ => {
+                let mut bytes = Vec::new();
+                push_signed(&mut bytes, index);
+                self.push(&bytes);
+            }
+        }
+        Some(())
+    }
+
+    /// One or none, with a byte before it that says which.
+    fn optional(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let is_there = reader.byte()?;
+        self.push(&[is_there]);
+        match is_there {
+            0 => Some(()),
+            1 => self.value(reader),
+            _ => None,
+        }
+    }
+
+    fn list(
+        &mut self,
+        reader: &mut Reader<'_>,
+        mut copy: impl FnMut(&mut Self, &mut Reader<'_>) -> Option<()>,
+    ) -> Option<()> {
+        let count = reader.index()?;
+        self.number(count);
+        (0..count).try_for_each(|_| copy(self, reader))
+    }
+
+    fn result(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let kind = reader.byte()?;
+        self.push(&[kind]);
+        match kind {
+            0 => self.value(reader),
+            1 => self.raw(reader, 1),
+            _ => None,
+        }
+    }
+
+    fn named_value(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        self.name(reader)?;
+        self.value(reader)
+    }
+
+    /// A definition of a type.
+    fn define(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let kind = reader.byte()?;
+        self.push(&[kind]);
+        match kind {
+            0x64 | 0x73..=0x7f => Some(()),
+            // A resource, and what destroys it.
+            0x3f => {
+                self.raw(reader, 1)?;
+                let is_there = reader.byte()?;
+                self.push(&[is_there]);
+                if is_there == 0 { Some(()) } else { self.reference(Sort::CORE_FUNC, reader) }
+            }
+            // Functions.
+            0x40 | 0x43 => {
+                self.list(reader, Self::named_value)?;
+                self.result(reader)
+            }
+            // Types of components and of instances.
+            0x41 | 0x42 => {
+                self.depth += 1;
+                (self.depth < DEPTH).then_some(())?;
+                self.list(reader, Self::declare)?;
+                self.depth -= 1;
+                Some(())
+            }
+            // A record and a variant.
+            0x72 => self.list(reader, Self::named_value),
+            0x71 => self.list(reader, |copy, reader| {
+                copy.name(reader)?;
+                copy.optional(reader)?;
+                copy.raw(reader, 1)
+            }),
+            // A list, a tuple, flags and an enum, an option, and a result.
+            0x70 | 0x6b => self.value(reader),
+            0x6f => self.list(reader, Self::value),
+            0x6e | 0x6d => self.list(reader, Self::name),
+            0x6a => {
+                self.optional(reader)?;
+                self.optional(reader)
+            }
+            // Handles, owned and borrowed; a stream and a future.
+            0x69 | 0x68 => self.reference(Sort::TYPE, reader),
+            0x66 | 0x65 => self.optional(reader),
+            _ => None,
+        }
+    }
+
+    /// What the type of an instance or of a component consists of.
+    fn declare(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        let kind = reader.byte()?;
+        self.push(&[kind]);
+        match kind {
+            1 => self.define(reader),
+            2 => self.outer(reader),
+            3 | 4 => {
+                let before = reader.byte()?;
+                self.push(&[before]);
+                (before < 2).then_some(())?;
+                self.name(reader)?;
+                self.external(reader).map(|_| ())
+            }
+            _ => None,
+        }
+    }
+
+    /// A type of something around this one.
+    fn outer(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        reader.skip(&[3, 2]).then_some(())?;
+        let count = reader.index()?;
+        self.push(&[3, 2]);
+        self.number(count);
+        let index = reader.index()?;
+        if count == self.depth {
+            self.tokens.push(Token::Use(self.read.find(Sort::TYPE, index)?));
+        } else {
+            (count < self.depth).then_some(())?;
+            self.number(index);
+        }
+        Some(())
+    }
+
+    /// As what something is imported or exported.
+    fn external(&mut self, reader: &mut Reader<'_>) -> Option<Sort> {
+        let kind = reader.byte()?;
+        self.push(&[kind]);
+        if kind == 3 {
+            let bound = reader.byte()?;
+            self.push(&[bound]);
+            match bound {
+                0 => self.reference(Sort::TYPE, reader)?,
+                1 => {}
+                _ => return None,
+            }
+            return Some(Sort::TYPE);
+        }
+        matches!(kind, 1 | 4 | 5).then_some(())?;
+        self.reference(Sort::TYPE, reader)?;
+        Some(Sort::Component(kind))
+    }
+
+    /// Options of the canonical ABI.
+    fn options(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+        self.list(reader, |copy, reader| {
+            let kind = reader.byte()?;
+            copy.push(&[kind]);
+            match kind {
+                0..=2 | 6 => Some(()),
+                3 => copy.reference(Sort::CORE_MEMORY, reader),
+                4 | 5 | 7 => copy.reference(Sort::CORE_FUNC, reader),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The name of an import or an export.
+fn name(reader: &mut Reader<'_>) -> Option<Vec<u8>> {
+    // 1 is an old way to write 0.
+    (reader.byte()? < 2).then_some(())?;
+    Some(reader.name()?.to_vec())
+}
+
+fn sort(reader: &mut Reader<'_>) -> Option<Sort> {
+    Some(match reader.byte()? {
+        0 => Sort::Core(reader.byte()?),
+        sort => Sort::Component(sort),
+    })
+}
