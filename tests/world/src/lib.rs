@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use wit_component::DecodedWasm;
+use wit_component::{DecodedWasm, WitPrinter};
 use wit_parser::{Resolve, WorldItem};
 
 /// Returns the name and the bytes of each app's release component.
@@ -82,4 +82,29 @@ fn check_imports(always: &[&str], of_streams: &[&str], components: Vec<(String, 
         assert!(found.contains("wasi:http/types"), "{app} imports {found:?}");
         assert!(more.iter().all(|name| found.contains(*name)), "{app} imports {found:?}");
     }
+}
+
+/// `tabi build` writes a component anew, shorter: to the world it is the same.
+#[test]
+fn a_shorter_component_is_the_same() {
+    let built = [xtask::apps::build_all().unwrap(), xtask::apps::build_all_p3().unwrap()].concat();
+    for short in built {
+        // Cargo's own file is one folder above.
+        let long = short.parent().unwrap().parent().unwrap().join(short.file_name().unwrap());
+        let (short_bytes, long_bytes) = (std::fs::read(&short).unwrap(), std::fs::read(&long).unwrap());
+        assert_eq!(text(&short_bytes), text(&long_bytes), "{}", short.display());
+        // Names alone are 3 KB.
+        let saved = long_bytes.len() - short_bytes.len();
+        assert!(saved > 5000, "{}: {saved} bytes less", short.display());
+    }
+}
+
+/// Returns the WIT of a component.
+fn text(bytes: &[u8]) -> String {
+    let decoded = wit_component::decode(bytes).unwrap();
+    let others: Vec<_> =
+        decoded.resolve().packages.iter().map(|(id, _)| id).filter(|id| *id != decoded.package()).collect();
+    let mut printer = WitPrinter::default();
+    printer.print(decoded.resolve(), decoded.package(), &others).unwrap();
+    printer.output.to_string()
 }
