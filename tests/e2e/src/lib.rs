@@ -4,8 +4,10 @@
 //! listen, for example `jco serve {component} --host {host} --port {port}`. With it, the corpus runs against that server
 //! instead of the two that are built here.
 
+mod endpoints;
 mod server;
 
+pub use endpoints::{endpoints, nobody};
 pub use server::{Server, release};
 
 use std::path::PathBuf;
