@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use tokio::time::Sleep;
 use wasmtime_wasi_http::Error;
@@ -25,6 +25,7 @@ pub(crate) struct BodyState(Option<Arc<Progress>>);
 struct Progress {
     fault: AtomicU8,
     received: AtomicU64,
+    wanted: AtomicBool,
 }
 
 const TOO_LARGE: u8 = 1;
@@ -40,6 +41,12 @@ impl BodyState {
             TOO_SLOW => Some((StatusCode::REQUEST_TIMEOUT, Refused::BodyTimeout, "the request body stalled")),
             _ => None,
         }
+    }
+
+    /// Whether the guest has asked for the body, of which nothing is there yet.
+    pub(crate) fn is_awaited(&self) -> bool {
+        let awaited = |progress: &Arc<Progress>| progress.wanted.load(Relaxed) && progress.received.load(Relaxed) == 0;
+        self.0.as_ref().is_some_and(awaited)
     }
 
     /// The bytes that the guest has read.
@@ -90,6 +97,9 @@ impl Body for RequestBody {
         let frame = match Pin::new(&mut self.inner).poll_frame(cx) {
             Poll::Ready(frame) => frame,
             Poll::Pending => {
+                if let Some(progress) = &self.state.0 {
+                    progress.wanted.store(true, Relaxed);
+                }
                 let limit = self.limits.body_timeout;
                 let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
                 ready!(sleep.as_mut().poll(cx));

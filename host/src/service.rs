@@ -11,7 +11,7 @@ use crate::peer::Peer;
 use crate::trace::Trace;
 use crate::worker::{Dispatch, Worker};
 use crate::{World, answer, request, request_id};
-use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -102,6 +102,7 @@ async fn guest(
     let shared = &worker.shared;
     let version = request.version();
     let head_only = request.method() == Method::HEAD;
+    let expects = request.headers().contains_key(EXPECT);
     let offer = Offer::of(&shared.config, request.headers());
     let mut incoming = match request::bound_body(request, &shared.limits, &exchange, https) {
         Ok(incoming) => incoming,
@@ -144,6 +145,11 @@ async fn guest(
         }
     };
     exchange.hand_back();
+    if expects && exchange.body.is_awaited() {
+        // A guest that answers while it reads: hyper sends the go-ahead for the body, which no head may precede, when it
+        // is polled the next time.
+        tokio::task::yield_now().await;
+    }
     if let Some((status, why, reason)) = exchange.body.fault() {
         // The guest saw an incomplete request, so its answer is about something else.
         exchange.refuse(why, reason);
