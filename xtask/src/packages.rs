@@ -10,7 +10,7 @@ type Program = (&'static str, &'static str);
 
 /// The programs that tests run. A test asks for its program with [`program`], so that a missing one
 /// is a failure that says what helps.
-const PROGRAMS: [Program; 1] = [("curl", "curl")];
+const PROGRAMS: [Program; 2] = [("curl", "curl"), ("prlimit", "util-linux")];
 
 /// Installs the packages of missing programs, where the system is Debian's and this is root.
 ///

@@ -1,5 +1,7 @@
 //! Bodies that take their time, and other servers: echoes, ticks, trailer fields, a proxy, work after the answer.
 
+mod hall;
+
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -10,14 +12,17 @@ use tabi::{Body, Error, Headers, OrStatus, Request, Response, Result, Router, St
 pub fn router() -> Router {
     Router::new()
         .state(Meeting::default())
+        .state(hall::Hall::default())
         .post("/echo", echo)
         .post("/trailers", trailers)
         .post("/early", early)
         .get("/ticks/{count}/{millis}", ticks)
         .get("/silence", silence)
+        .get("/farewell", farewell)
         .get("/broken", broken)
         .get("/later", later)
         .get("/meet", meet)
+        .nest("/hall", hall::router())
         .get("/both", both)
         .get("/patience/{millis}", patience)
         .any("/proxy", proxy)
@@ -76,6 +81,21 @@ async fn silence(_: Request) -> Response {
         out.send("begun\n").await;
         time::sleep(Duration::from_secs(3600)).await;
         Ok(())
+    }))
+}
+
+/// A line now and then, without end, and work that is done after it.
+async fn farewell(_: Request) -> Response {
+    tabi::wait_until(async {
+        time::sleep(Duration::from_millis(20)).await;
+        eprintln!("the work after the stream is done");
+    });
+    let mut interval = time::interval(Duration::from_millis(5));
+    Response::text(Body::stream(async move |mut out| {
+        loop {
+            interval.tick().await;
+            out.send("here\n").await;
+        }
     }))
 }
 

@@ -186,8 +186,27 @@ fn a_client_that_leaves_is_noticed() {
             assert_eq!((talk.head().as_str(), talk.bytes(6).as_deref()), ("200", Ok(&b"begun\n"[..])), "{}", lane.name);
             drop(talk);
             assert!(lane.server.wait_for("the silence is over").is_some(), "{}", lane.name);
+            // What was left for later is done all the same.
+            let mut talk = lane.send("GET /farewell HTTP/1.1\r\nhost: localhost\r\n\r\n");
+            assert_eq!((talk.head().as_str(), talk.bytes(5).as_deref()), ("200", Ok(&b"here\n"[..])), "{}", lane.name);
+            drop(talk);
+            assert!(lane.server.wait_for("the work after the stream is done").is_some(), "{}", lane.name);
         }
     });
+}
+
+#[test]
+fn an_instance_of_0_2_ends_with_its_client() {
+    // There is room for one instance, so that the second request has to wait for the end of the first.
+    let settings = ["limits.requests=1", "limits.queue_timeout=60s", "server.access_log=text"];
+    let server = Server::tabi_with(&component("streams"), &settings);
+    let lane = Lane { name: "tabi", server, is_p3: false, outbound: false };
+    let mut talk = lane.send("GET /ticks/1000000/5 HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert_eq!((talk.head().as_str(), talk.bytes(2).as_deref()), ("200", Ok(&b"1\n"[..])));
+    drop(talk);
+    assert_eq!(lane.get("/ticks/1/1"), ("200".into(), Ok("1\n".into())));
+    let line = lane.server.wait_for("/ticks/1000000/5").unwrap();
+    assert!(line.contains("client-gone"), "{line}");
 }
 
 #[test]
