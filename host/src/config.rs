@@ -153,6 +153,11 @@ pub struct Reuse {
     pub pagemap_scan: PagemapScan,
     /// How long a reusable instance may wait for its next request.
     pub idle: Duration,
+    /// How old an instance may be that takes a request.
+    pub max_age: Duration,
+    /// The memory that an instance may have that takes a request. Memory never shrinks, so one
+    /// large request would hold it for as long as the instance lives.
+    pub max_memory: usize,
 }
 
 /// The bounds that keep one client or guest from harming the others.
@@ -298,6 +303,8 @@ impl Default for Reuse {
             keep_resident: 2 * MIB,
             pagemap_scan: PagemapScan::Auto,
             idle: Duration::from_secs(10),
+            max_age: Duration::from_secs(3600),
+            max_memory: 64 * MIB,
         }
     }
 }

@@ -163,6 +163,8 @@ keys! {
     "instances.keep_resident" size reuse.keep_resident "Bytes at the start of a memory that are cleared in place between instances." "";
     "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest with much memory has changed: auto or off." "";
     "instances.idle" time reuse.idle "How long an instance waits for its next request." "";
+    "instances.max_age" time reuse.max_age "The age from which an instance takes no more requests." "";
+    "instances.max_memory" size reuse.max_memory "The memory from which an instance takes no more requests; each is served with the memory it needs." "";
     "limits.header_bytes" size limits.header_bytes "Bytes of a request head." "431";
     "limits.header_count" count limits.header_count "Fields of a request head." "431";
     "limits.uri_bytes" size limits.uri_bytes "Bytes of a request target." "414";

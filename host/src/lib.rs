@@ -42,6 +42,7 @@ mod inspect;
 pub mod keys;
 mod listener;
 mod log;
+mod memory;
 mod metrics;
 mod metrics_page;
 mod networks;

@@ -2,12 +2,13 @@
 
 use crate::grants::Capabilities;
 use crate::guest_log::{Channel, GuestLog};
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::outbound::{Client, Origin, Sent};
 use crate::{Limits, Log};
 use std::sync::Arc;
 use wasmtime::component::{HasData, Linker, ResourceTable};
-use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, UpdateDeadline};
+use wasmtime::{Engine, Store, UpdateDeadline};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{
     DEFAULT_FORBIDDEN_HEADERS, ForbiddenHeaderFilter, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
@@ -35,7 +36,7 @@ pub struct State {
     wasi: Option<Box<WasiCtx>>,
     http: WasiHttpCtx,
     table: ResourceTable,
-    memory: StoreLimits,
+    memory: Memory,
     limits: Arc<Limits>,
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) log: GuestLog,
@@ -71,7 +72,7 @@ impl State {
             wasi: None,
             http,
             table,
-            memory: StoreLimitsBuilder::new().memory_size(limits.memory).table_elements(limits.table_elements).build(),
+            memory: Memory::new(limits),
             limits: limits.clone(),
             capabilities: capabilities.clone(),
             log: GuestLog::new(log.clone(), id, limits),
@@ -93,6 +94,11 @@ impl State {
     /// Whether nothing of an earlier request is left.
     pub(crate) fn is_clean(&self) -> bool {
         self.table.is_empty()
+    }
+
+    /// The instance's memory.
+    pub(crate) fn memory(&mut self) -> &mut Memory {
+        &mut self.memory
     }
 
     /// Changes the id that log lines carry, for an instance that serves another request.

@@ -111,12 +111,9 @@ impl Dispatch {
             outbound: Client::new(&app.capabilities.outbound, &shared.limits, &shared.log),
         };
         match &app.pre {
-            Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
-                blueprint,
-                pre: pre.clone(),
-                reuse: reuse.requests_p2,
-                warm: warm::Warm::default(),
-            })),
+            Pre::P2(pre) => {
+                Self::P2(Arc::new(p2::Dispatcher { blueprint, pre: pre.clone(), reuse, warm: warm::Warm::default() }))
+            }
             Pre::P3(pre) => {
                 let pre = pre.clone();
                 Self::P3(p3::Dispatcher::new(blueprint, pre, reuse, random_id()))

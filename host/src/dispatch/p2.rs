@@ -3,6 +3,7 @@
 
 use super::warm::{Instance, Warm};
 use super::{Answer, AnswerBody, Failure, status_of_code};
+use crate::Reuse;
 use crate::metrics::{Busy, micros};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
@@ -23,7 +24,7 @@ use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 pub(crate) struct Dispatcher {
     pub(crate) blueprint: Blueprint,
     pub(crate) pre: ProxyPre<State>,
-    pub(crate) reuse: u32,
+    pub(crate) reuse: Reuse,
     pub(crate) warm: Warm,
 }
 
@@ -78,10 +79,10 @@ impl Dispatcher {
     }
 
     fn instance(&self, id: u64) -> Option<Instance> {
-        if self.reuse <= 1 {
+        if self.reuse.requests_p2 <= 1 {
             return None;
         }
-        let mut instance = self.warm.take()?;
+        let mut instance = self.warm.take(&self.reuse)?;
         instance.store.data_mut().set_id(id);
         self.blueprint.metrics.instances.reused.add(1);
         Some(instance)
@@ -90,7 +91,7 @@ impl Dispatcher {
     /// Keeps an instance for the next request, if it may serve one.
     fn keep(&self, instance: Option<Instance>) {
         if let Some(instance) = instance {
-            self.warm.keep(instance, self.reuse);
+            self.warm.keep(instance, &self.reuse);
         }
     }
 

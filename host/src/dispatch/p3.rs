@@ -6,7 +6,7 @@ use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::metrics::{Busy, Metrics};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
-use crate::{Limits, Log, Reuse};
+use crate::{Limits, Log, Reuse, clock};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
@@ -63,6 +63,8 @@ struct Life {
     busy: AtomicBool,
     /// Set with its first request.
     served: AtomicBool,
+    /// The bytes of memory that it has.
+    memory: Arc<AtomicUsize>,
 }
 
 /// A request's tie to the instance that took it, and how often it was here before.
@@ -155,6 +157,9 @@ fn failure(error: &wasmtime::Error, taken: &Taken) -> Failure {
         return Failure::Trap("the instance broke while it served this request".to_owned());
     }
     if let Some(error) = error.downcast_ref::<InstantiationError<Taken>>() {
+        if error.error.is::<tokio::time::error::Elapsed>() {
+            return Failure::Timeout("request_timeout");
+        }
         return Failure::of(&error.error);
     }
     if let Some(code) = error.downcast_ref::<ErrorCode>() {
@@ -173,8 +178,12 @@ impl HandlerState for Handler {
         let id = self.next.fetch_add(1, Relaxed);
         let Blueprint { limits, log, metrics, .. } = &self.blueprint;
         let mut store = State::store(&self.blueprint, id);
-        let proxy = self.pre.instantiate_async(&mut store).await?;
         let life = Arc::new(Life::default());
+        store.data_mut().memory().tell(life.memory.clone());
+        let born = clock::now_ms();
+        // What a component does when it starts is a part of the first request.
+        let started = tokio::time::timeout(limits.request_timeout, self.pre.instantiate_async(&mut store));
+        let proxy = started.await??;
         Ok(Instance {
             store,
             proxy: Proxy::P3(proxy),
@@ -194,6 +203,7 @@ impl HandlerState for Handler {
                 reuse: self.reuse,
                 metrics: metrics.clone(),
                 life,
+                born,
             },
         })
     }
@@ -265,6 +275,16 @@ struct Worker {
     reuse: Reuse,
     metrics: Arc<Metrics>,
     life: Arc<Life>,
+    /// By the coarse clock.
+    born: u64,
+}
+
+impl Worker {
+    /// Whether it has had its time, or more memory than the next request should begin with.
+    fn is_worn(&self) -> bool {
+        let age = Duration::from_millis(clock::now_ms().saturating_sub(self.born));
+        age > self.reuse.max_age || self.life.memory.load(Relaxed) > self.reuse.max_memory
+    }
 }
 
 impl WorkerState for Worker {
@@ -272,7 +292,8 @@ impl WorkerState for Worker {
     type RequestData = Taken;
 
     fn should_accept_request(&self, concurrent: usize, total: usize) -> ShouldAccept {
-        if total >= self.reuse.requests_p3 as usize {
+        // Whoever has waited for a new instance gets it, however large it is from the start.
+        if total >= self.reuse.requests_p3 as usize || (total > 0 && self.is_worn()) {
             ShouldAccept::Never
         } else if concurrent >= self.reuse.concurrent_p3 as usize {
             ShouldAccept::No

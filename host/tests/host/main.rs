@@ -19,6 +19,7 @@ mod observing;
 mod outbound;
 mod outbound_tls;
 mod proxies;
+mod reuse;
 mod start;
 mod stub;
 mod support;

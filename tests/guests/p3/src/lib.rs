@@ -81,6 +81,10 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
             "/fetch" => Ok(respond(200, &[], fetch::fetch(&request).await.as_bytes())),
             "/again" => Ok(respond(fetch::again(&request).await, &[], b"")),
             "/early" => Ok(respond(200, &[], b"early")),
+            "/grow" => {
+                drop(std::hint::black_box(vec![1u8; (number as usize) << 20]));
+                Ok(respond(200, &[], number.to_string().as_bytes()))
+            }
             "/counter" => {
                 static COUNT: AtomicU32 = AtomicU32::new(0);
                 let count = COUNT.fetch_add(1, Relaxed) + 1;
