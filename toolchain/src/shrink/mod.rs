@@ -19,6 +19,7 @@
 //! is left alone.
 
 mod bytes;
+mod copy;
 mod graph;
 mod module;
 mod read;

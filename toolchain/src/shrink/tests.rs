@@ -1,3 +1,5 @@
+//! A component put together by hand, made shorter.
+
 use super::bytes::{Reader, push_name, push_section};
 use super::read::COMPONENT;
 use super::*;
