@@ -82,7 +82,8 @@ impl Record {
         let guest = outcome.guest.map(|time| format!("guest {}us ", micros(time))).unwrap_or_default();
         let (total, end) = (micros(outcome.total), label(outcome.end));
         let name = self.name(*id).map(|name| format!(" as {}", escape(name.as_bytes()))).unwrap_or_default();
-        format!(r#"access [{id:016x}] {peer} "{request}" {status} {sent}B {guest}total {total}us {end}{name}"#)
+        let app = outcome.app.as_deref().map(|app| format!(" {app}")).unwrap_or_default();
+        format!(r#"access [{id:016x}] {peer} "{request}" {status} {sent}B {guest}total {total}us {end}{name}{app}"#)
     }
 
     /// The combined form of Apache and nginx; what it has no place for is left out.
@@ -122,6 +123,9 @@ impl Record {
             if !value.is_empty() {
                 line.push_str(&format!(r#","{name}":{}"#, text(value)));
             }
+        }
+        if let Some(app) = &outcome.app {
+            line.push_str(&format!(r#","app":{}"#, json(app)));
         }
         for (name, time) in [("guest_micros", outcome.guest), ("cpu_micros", outcome.cpu)] {
             if let Some(time) = time {
@@ -221,6 +225,7 @@ mod tests {
             Record::of(form, Client::Peer(Peer::Ip(([192, 0, 2, 1], 99).into())), &request).expect("a record");
         record.time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_796_043_848_007);
         record.line(&Outcome {
+            app: None,
             id: 0xab,
             status: 200,
             sent: 5,

@@ -38,6 +38,18 @@ pub(crate) fn to_https(uri: &Uri, port: Option<u16>, mut exchange: Exchange) -> 
     response
 }
 
+/// Says where an address has moved to.
+pub(crate) fn redirect(status: StatusCode, location: HeaderValue, mut exchange: Exchange) -> Response<ResponseBody> {
+    exchange.status(status.as_u16());
+    let text = format!("{} {}\n", status.as_u16(), status.canonical_reason().unwrap_or("Moved"));
+    let mut response = Response::new(ResponseBody::full(text, exchange));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(LOCATION, location);
+    response
+}
+
 /// Ends an HTTP/1 connection after this response.
 pub(crate) fn close(response: &mut Response<ResponseBody>, version: Version) {
     if version < Version::HTTP_2 {

@@ -4,6 +4,7 @@ use crate::Limits;
 use crate::coded::{Coded, Next};
 use crate::dispatch::{AnswerBody, Failure};
 use crate::exchange::Exchange;
+use crate::file_body::FileBody;
 use crate::metrics::Refused;
 use crate::trace::{Tap, Trace};
 use hyper::StatusCode;
@@ -156,6 +157,7 @@ pub(crate) struct ResponseBody {
 enum Kind {
     Full(Bytes),
     Frames(VecDeque<Frame<Bytes>>, Option<u64>),
+    File(Box<FileBody>),
     /// A running guest, and the bytes that it has promised and not yet sent.
     Guest(Option<AnswerBody>, Option<u64>),
     /// A body that is compressed on its way.
@@ -166,6 +168,11 @@ impl ResponseBody {
     /// A body that is there as a whole.
     pub(crate) fn full(bytes: impl Into<Bytes>, exchange: Exchange) -> Self {
         Self { kind: Kind::Full(bytes.into()), exchange, tap: None }
+    }
+
+    /// A body that is read from a file.
+    pub(crate) fn file(body: Box<FileBody>, exchange: Exchange) -> Self {
+        Self { kind: Kind::File(body), exchange, tap: None }
     }
 
     /// The body of a guest's answer.
@@ -209,6 +216,7 @@ impl ResponseBody {
         match &self.kind {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Frames(_, length) => *length,
+            Kind::File(file) => Some(file.left()),
             Kind::Guest(_, promised) => *promised,
             Kind::Coded(_) => None,
         }
@@ -226,6 +234,7 @@ impl Kind {
                 *length = length_of(frames);
                 frame.map(Ok)
             }
+            Self::File(file) => ready!(file.poll(cx)),
             Self::Guest(None, _) | Self::Guest(Some(AnswerBody::Whole(_)), _) => None,
             Self::Guest(Some(AnswerBody::P2(stream)), promised) => {
                 keep_promise(promised, ready!(stream.poll_frame(cx)))
@@ -251,6 +260,7 @@ impl Kind {
         match self {
             Self::Full(bytes) => bytes.is_empty(),
             Self::Frames(frames, _) => frames.is_empty(),
+            Self::File(file) => file.left() == 0,
             Self::Guest(body, promised) => body.is_none() || *promised == Some(0),
             Self::Coded(both) => both.1.is_end(),
         }

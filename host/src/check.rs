@@ -1,9 +1,10 @@
 //! `tabi check`: what a component is, and which hosts serve it.
 
 use crate::cli::Target;
-use crate::{component, env};
+use crate::env;
+use crate::subject::{Subject, component};
 use std::path::Path;
-use tabi_host::{Answer, Host, Log, Outline, StartError, json, verdicts};
+use tabi_host::{Answer, App, Host, Log, Outline, StartError, json, verdicts};
 
 /// Loads the component as `serve` would, and prints what it is and where it runs.
 ///
@@ -11,11 +12,16 @@ use tabi_host::{Answer, Host, Log, Outline, StartError, json, verdicts};
 /// When the configuration or the component can't be used here. The other hosts are told all the same,
 /// as far as the component can be read.
 pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
-    let config = args.settings.resolve(&args.path, env)?;
-    let path = component(&args.path, &args.build)?;
+    let config = args.settings.resolve(args.folder(), env)?;
+    let log = Log::stderr();
+    let path = match Subject::of(args.path.as_deref(), &config, &log) {
+        Subject::One(path) => component(&path, &args.build)?,
+        several @ Subject::Apps(_) => return apps(&several.load(config, &args.build, &log)?, as_json),
+    };
     let outline = Outline::open(&path)?;
-    let loaded = Host::load(&path, config, Log::stderr()).and_then(|host| host.check().map(|()| host));
-    let hints: Vec<String> = loaded.as_ref().map(|host| host.app().hints().to_vec()).unwrap_or_default();
+    let loaded = Host::load(&path, config, log).and_then(|host| host.check().map(|()| host));
+    let apps = loaded.as_ref().map(Host::apps).unwrap_or_default();
+    let hints: Vec<String> = apps.iter().flat_map(App::hints).cloned().collect();
     let refusal = loaded.err();
     if as_json {
         println!("{}", object(&path, &outline, refusal.as_ref()));
@@ -35,6 +41,24 @@ pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
         println!("{hint}, if it needs any");
     }
     refusal.map_or(Ok(()), Err)
+}
+
+/// Prints what the apps of the configuration are, all of which have been loaded.
+fn apps(host: &Host, as_json: bool) -> Result<(), StartError> {
+    host.check()?;
+    for app in host.apps() {
+        let outline = Outline::open(app.path())?;
+        if as_json {
+            println!("{}", object(app.path(), &outline, None));
+            continue;
+        }
+        let (name, path, exports) = (app.name(), app.path().display(), handlers(&outline).join(" and "));
+        println!("app {name:?} ({path}) is fine: it exports {exports}");
+        for hint in app.hints() {
+            println!("{hint}, if it needs any");
+        }
+    }
+    Ok(())
 }
 
 /// The handlers among the exports.

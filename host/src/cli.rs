@@ -40,9 +40,9 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Target {
-    /// A component (.wasm), or the folder of a crate that builds one
-    #[arg(default_value = ".")]
-    pub path: PathBuf,
+    /// A component (.wasm), or the folder of a crate that builds one [default: the apps of the
+    /// configuration, and if it has none the current folder]
+    pub path: Option<PathBuf>,
     #[command(flatten)]
     pub settings: Settings,
     #[command(flatten)]
@@ -131,6 +131,13 @@ pub struct BuildOptions {
     /// Leave out the crate's default features
     #[arg(long)]
     pub no_default_features: bool,
+}
+
+impl Target {
+    /// Where the configuration is looked for.
+    pub fn folder(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new("."))
+    }
 }
 
 impl Settings {

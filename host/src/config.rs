@@ -2,7 +2,7 @@
 //!
 //! Every limit is on by default; `docs/limits.md` is the same table for people.
 
-use crate::Grants;
+use crate::{Grants, Site};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -52,6 +52,8 @@ pub struct Config {
     pub limits: Limits,
     /// What the component may do besides answering.
     pub grants: Grants,
+    /// What is served besides a component that the command line names.
+    pub site: Site,
     /// Where compiled components are kept; `None` compiles at every start.
     pub cache_dir: Option<PathBuf>,
     /// Whether each answered request writes one line to the log.
@@ -278,6 +280,7 @@ impl Default for Config {
             reuse: Reuse::default(),
             limits: Limits::default(),
             grants: Grants::default(),
+            site: Site::default(),
             cache_dir: crate::cache::default_dir(),
             access_log: AccessLog::Off,
             trace: false,

@@ -81,8 +81,12 @@ fn may_be_coded(head: &Parts) -> bool {
 fn gets_smaller(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let (Some(value), None) = (types.next(), types.next()) else { return false };
-    let Some(essence) = value.as_bytes().split(|byte| *byte == b';').next() else { return false };
-    let essence = String::from_utf8_lossy(essence.trim_ascii()).to_ascii_lowercase();
+    is_smaller_coded(&String::from_utf8_lossy(value.as_bytes()))
+}
+
+/// Whether content of this type gets smaller by compression.
+pub(crate) fn is_smaller_coded(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let Some((kind, name)) = essence.split_once('/') else { return false };
     match (kind, name) {
         // Events are for now and not for when a block is full.
@@ -119,29 +123,25 @@ fn gets_smaller(headers: &HeaderMap) -> bool {
 
 /// Says by `Accept-Encoding` whether gzip is welcome, and no less than the plain form.
 fn takes_gzip(headers: &HeaderMap) -> bool {
-    let (mut gzip, mut identity, mut others) = (None, None, None);
-    for value in headers.get_all(ACCEPT_ENCODING) {
-        for item in items(value.as_bytes()) {
-            let mut parts = split(item, b';').map(<[u8]>::trim_ascii);
-            let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let weight = parts.try_fold(1000, |known, part| match part {
-                [b'q' | b'Q', b'=', digits @ ..] => weight(digits),
-                _ => Some(known),
-            });
-            let slot = match name.as_slice() {
-                b"gzip" | b"x-gzip" => &mut gzip,
-                b"identity" => &mut identity,
-                b"*" => &mut others,
-                _ => continue,
-            };
-            // A weight that is none says nothing about the coding; the first word holds.
-            if slot.is_none() {
-                *slot = weight;
-            }
+    let gzip = liking(headers, &[b"gzip", b"x-gzip"]).or(liking(headers, &[b"*"])).unwrap_or(0);
+    gzip > 0 && gzip >= liking(headers, &[b"identity"]).unwrap_or(0)
+}
+
+/// How much a client likes a coding, which may have several names, in thousandths; `None` if it does not say.
+pub(crate) fn liking(headers: &HeaderMap, names: &[&[u8]]) -> Option<u16> {
+    let all = headers.get_all(ACCEPT_ENCODING).iter();
+    // A weight that is none says nothing about the coding; the first word holds.
+    all.flat_map(|value| items(value.as_bytes())).find_map(|item| {
+        let mut parts = split(item, b';').map(<[u8]>::trim_ascii);
+        let name = parts.next().unwrap_or_default();
+        if !names.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            return None;
         }
-    }
-    let gzip = gzip.or(others).unwrap_or(0);
-    gzip > 0 && gzip >= identity.unwrap_or(0)
+        parts.try_fold(1000, |known, part| match part {
+            [b'q' | b'Q', b'=', digits @ ..] => weight(digits),
+            _ => Some(known),
+        })
+    })
 }
 
 /// Reads a weight in thousandths (RFC 9110, section 12.4.2).
@@ -194,7 +194,7 @@ fn weak(tag: &HeaderValue) -> Option<HeaderValue> {
 }
 
 /// The members of a list field; a comma within quotes separates nothing.
-fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     split(list, b',').map(<[u8]>::trim_ascii).filter(|item| !item.is_empty())
 }
 

@@ -4,9 +4,12 @@ use crate::cache::Cache;
 use crate::error::one_line;
 use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
+use crate::site::AppEntry;
 use crate::store::State;
-use crate::{Config, Log, PagemapScan, StartError, clock, imports};
-use std::path::Path;
+use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports};
+use hyper::header::HeaderValue;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
@@ -15,12 +18,36 @@ use wasmtime_wasi_http::{p2, p3};
 /// Core instances, memories and tables that one component may consist of.
 const PARTS: u32 = 16;
 
+/// Instances of one thread that may wait for their next request, those of all apps together.
+pub(crate) const MAX_IDLE: usize = 64;
+
 /// A component, compiled, linked and checked.
 pub struct App {
     pub(crate) engine: Engine,
     pub(crate) pre: Pre,
     pub(crate) capabilities: Arc<Capabilities>,
     hints: Vec<String>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) reuse: Reuse,
+    /// What the log calls it, where there are several.
+    pub(crate) name: Option<Arc<str>>,
+    /// The prefix that is taken off its paths.
+    pub(crate) stripped: Option<HeaderValue>,
+    path: PathBuf,
+    digest: [u8; 32],
+}
+
+/// The engines of a host, one for each world, made when they are first needed and shared by all its apps: a pool of
+/// instances takes address space for as many requests as may be in flight, whichever app they are for.
+pub(crate) struct Engines {
+    /// The configuration of the host, with limits that no app goes beyond.
+    config: Config,
+    /// The most memory that an instance of any app has from the start.
+    memory: u64,
+    /// Instances that may wait for their next request while others are in flight.
+    idle: usize,
+    p2: Option<Engine>,
+    p3: Option<Engine>,
 }
 
 /// What each request, or each new instance, starts from.
@@ -29,37 +56,55 @@ pub(crate) enum Pre {
     P3(p3::bindings::ServicePre<State>),
 }
 
+impl Engines {
+    /// Engines for a single app.
+    pub(crate) fn for_one(config: &Config) -> Self {
+        Self { config: config.clone(), memory: 0, idle: 0, p2: None, p3: None }
+    }
+
+    /// Engines for apps with these components and configurations of their own.
+    ///
+    /// # Errors
+    /// When one of them can't be read or is no component.
+    pub(crate) fn for_all(host: &Config, apps: &[(AppEntry, Config)]) -> Result<Self, StartError> {
+        let mut engines = Self::for_one(host);
+        let all = &mut engines.config.limits;
+        for (entry, own) in apps {
+            all.memory = all.memory.max(own.limits.memory);
+            all.table_elements = all.table_elements.max(own.limits.table_elements);
+            let outline = read(&entry.path).and_then(|bytes| Outline::read(&entry.path, &bytes));
+            let outline = outline.map_err(|error| StartError::new(format!("app {:?}: {error}", entry.name())))?;
+            engines.memory = engines.memory.max(outline.memory);
+        }
+        engines.idle = apps.len().max(MAX_IDLE).saturating_mul(host.threads);
+        Ok(engines)
+    }
+
+    fn get(&mut self, outline: &Outline, log: &Log) -> Result<Engine, StartError> {
+        let known = match outline.world {
+            World::P2 => &mut self.p2,
+            World::P3 => &mut self.p3,
+        };
+        if let Some(engine) = known {
+            return Ok(engine.clone());
+        }
+        let fresh = engine(outline.world, &pool(&self.config, self.memory.max(outline.memory), self.idle), log)?;
+        clock::drive(&fresh);
+        Ok(known.insert(fresh).clone())
+    }
+}
+
 impl App {
     /// Loads the component at `path`.
     ///
     /// # Errors
     /// When there is no such file, it is no component, it has no handler, it does not compile,
     /// or it imports what this host does not offer; one line that says so.
-    pub fn load(path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
-        Self::load_with(None, path, config, log)
-    }
-
-    /// Loads another component into the engine of `old`, if it is for the same world.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
-    pub(crate) fn load_beside(old: &Self, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
-        Self::load_with(Some(old), path, config, log)
-    }
-
-    fn load_with(old: Option<&Self>, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
+    pub(crate) fn load(engines: &mut Engines, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
         let bytes = read(path)?;
         let outline = Outline::read(path, &bytes)?;
         let capabilities = Arc::new(Capabilities::open(&config.grants)?);
-        let engine = match old {
-            // A second pool would take as much address space as the first.
-            Some(old) if old.world() == outline.world => old.engine.clone(),
-            _ => {
-                let engine = engine(&outline, config, log)?;
-                clock::drive(&engine);
-                engine
-            }
-        };
+        let engine = engines.get(&outline, log)?;
         let component = compile(&engine, path, &bytes, config, log)?;
         let pre = link(&engine, &component, &outline, path)?;
         // The memory image is made now, not by the first request.
@@ -69,14 +114,73 @@ impl App {
         for hint in imports::ungranted(&outline, &config.grants, true) {
             log.line(format!("tabi: {}: {hint}", path.display()));
         }
-        let hints = imports::ungranted(&outline, &config.grants, false);
-        Ok(Self { engine, pre, capabilities, hints })
+        Ok(Self {
+            engine,
+            pre,
+            capabilities,
+            hints: imports::ungranted(&outline, &config.grants, false),
+            limits: Arc::new(config.limits.clone()),
+            reuse: config.reuse,
+            name: None,
+            stripped: None,
+            path: path.to_owned(),
+            digest: Sha256::digest(&bytes).into(),
+        })
+    }
+
+    /// Loads one app of several.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), with its name.
+    pub(crate) fn load_entry(
+        engines: &mut Engines,
+        entry: &AppEntry,
+        config: &Config,
+        log: &Log,
+    ) -> Result<Self, StartError> {
+        let name = entry.name();
+        let fail = |why: String| StartError::new(format!("app {name:?}: {why}"));
+        let mut app = Self::load(engines, &entry.path, config, log).map_err(|error| fail(error.to_string()))?;
+        let prefix = entry.prefix.trim_end_matches('/');
+        if entry.strip_prefix && !prefix.is_empty() {
+            let value = HeaderValue::from_str(prefix).ok().filter(|_| prefix.is_ascii());
+            app.stripped =
+                Some(value.ok_or_else(|| fail("a prefix that is stripped must be percent-encoded".to_owned()))?);
+        }
+        app.name = Some(name.into());
+        Ok(app)
+    }
+
+    /// Whether the file at `path` is what this was made of.
+    pub(crate) fn is_made_of(&self, path: &Path) -> bool {
+        std::fs::read(path).is_ok_and(|bytes| self.digest == <[u8; 32]>::from(Sha256::digest(&bytes)))
     }
 
     /// What the component imports and may never use, and how to grant it; a sentence each.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
+    }
+
+    /// What the log calls it, where there are several; empty for a single one.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// Its name, or that of its file.
+    #[must_use]
+    pub fn display_name(&self) -> String {
+        match &self.name {
+            Some(name) => name.to_string(),
+            None => self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The file that it was loaded from.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Which `wasi:http` the component is for.
@@ -140,9 +244,9 @@ fn linker(engine: &Engine, world: World) -> wasmtime::Result<Linker<State>> {
     Ok(linker)
 }
 
-fn engine(outline: &Outline, config: &Config, log: &Log) -> Result<Engine, StartError> {
-    let mut settings = settings(outline.world);
-    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(config, outline.memory)));
+fn engine(world: World, pool: &PoolingAllocationConfig, log: &Log) -> Result<Engine, StartError> {
+    let mut settings = settings(world);
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool.clone()));
     let pooled = Engine::new(&settings);
     pooled
         .or_else(|error| {
@@ -174,9 +278,9 @@ fn settings(world: World) -> wasmtime::Config {
 /// it about the same as without.
 const WORTH_A_SCAN: u64 = 512 * 1024;
 
-fn pool(config: &Config, memory: u64) -> PoolingAllocationConfig {
+fn pool(config: &Config, memory: u64, idle: usize) -> PoolingAllocationConfig {
     let limits = &config.limits;
-    let instances = u32::try_from(limits.requests).unwrap_or(u32::MAX).max(1);
+    let instances = u32::try_from(limits.requests.saturating_add(idle)).unwrap_or(u32::MAX).max(1);
     // A composed component takes several core instances and memories for each request.
     let parts = instances.saturating_mul(4);
     let mut pool = PoolingAllocationConfig::new();

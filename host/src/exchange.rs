@@ -43,6 +43,7 @@ struct Notes {
     cpu: Arc<AtomicU64>,
     record: Option<Record>,
     span: Option<Box<Span>>,
+    app: Option<Arc<str>>,
 }
 
 /// The end of an exchange, as the access log tells it.
@@ -58,6 +59,8 @@ pub(crate) struct Outcome {
     pub(crate) guest: Option<Duration>,
     /// What a guest of 0.2 had of the processor.
     pub(crate) cpu: Option<Duration>,
+    /// The app that answered, where there are several.
+    pub(crate) app: Option<Arc<str>>,
 }
 
 impl Exchange {
@@ -75,6 +78,7 @@ impl Exchange {
                 cpu: Arc::default(),
                 record: Record::of(config.access_log, Client::Peer(conn.peer()), request),
                 span: None,
+                app: None,
             })
         });
         Self {
@@ -147,6 +151,13 @@ impl Exchange {
         self.notes.as_ref().map(|notes| notes.cpu.clone())
     }
 
+    /// Notes which app answers.
+    pub(crate) fn app(&mut self, name: &Arc<str>) {
+        if let Some(notes) = &mut self.notes {
+            notes.app = Some(name.clone());
+        }
+    }
+
     /// Notes that a guest has the request from now on.
     pub(crate) fn hand_over(&mut self, by: By) {
         self.by = by;
@@ -197,7 +208,7 @@ impl Exchange {
     }
 
     /// Writes why this exchange went wrong, for the operator alone.
-    fn fault(&self, reason: &str) {
+    pub(crate) fn fault(&self, reason: &str) {
         self.worker.shared.log.line(format!("tabi: [{:016x}] {reason}", self.id));
     }
 }
@@ -235,6 +246,7 @@ impl Drop for Exchange {
             end,
             total,
             guest: notes.guest,
+            app: notes.app,
             cpu: (cpu > 0).then(|| Duration::from_micros(cpu)),
         };
         self.worker.shared.log.line(record.line(&outcome));

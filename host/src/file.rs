@@ -47,6 +47,9 @@ fn apply_tables(config: &mut Config, inside: &str, tables: &Value) -> Result<(),
     let Value::Table(tables) = tables else {
         return Err(format!("{inside} must be a table, such as [{inside}.limits]"));
     };
+    // Entries build upon the keys of the host, so they come after them.
+    let (lists, tables): (Vec<_>, Vec<_>) =
+        tables.iter().partition(|(name, _)| keys::entries::LISTS.contains(&name.as_str()));
     for (name, value) in tables {
         let Value::Table(values) = value else {
             keys::find(name)?;
@@ -58,6 +61,9 @@ fn apply_tables(config: &mut Config, inside: &str, tables: &Value) -> Result<(),
             let value = &pairs(&full, value);
             set(config, &full, &bare(value).map_err(fail)?).map_err(fail)?;
         }
+    }
+    for (name, value) in lists {
+        keys::entries::read(config, name, value).map_err(|why| if inside.is_empty() { why } else { at(&why) })?;
     }
     Ok(())
 }
@@ -101,7 +107,7 @@ pub fn parse_port(port: &str) -> Result<u16, String> {
 }
 
 /// Makes of the tables `[grants.env]` and `[grants.config]` the lists `NAME=value` that they stand for.
-fn pairs(key: &str, value: &Value) -> Value {
+pub(crate) fn pairs(key: &str, value: &Value) -> Value {
     match value {
         Value::Table(table) if matches!(key, "grants.env" | "grants.config") => {
             let pair = |(name, value): (&String, &Value)| match bare(value) {
@@ -114,7 +120,11 @@ fn pairs(key: &str, value: &Value) -> Value {
     }
 }
 
-fn bare(value: &Value) -> Result<String, String> {
+/// The value as [`set`] takes it.
+///
+/// # Errors
+/// When it is of a kind that no key has.
+pub(crate) fn bare(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),
@@ -149,12 +159,14 @@ pub fn print(config: &Config) -> String {
         let outcome = if key.outcome.is_empty() { String::new() } else { format!(" ({})", key.outcome) };
         text.push_str(&format!("# {}{outcome}\n{name} = {}\n", key.doc, (key.get)(config)));
     }
+    keys::entries::print(config, &mut text);
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{AppEntry, FolderEntry, RedirectEntry};
 
     #[track_caller]
     fn check(text: &str, mode: &str, key: &str, wanted: Result<&str, &str>) {
@@ -193,6 +205,28 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_a_mode_take_the_place_of_those_of_the_file() {
+        let file = "[limits]\ncpu_time = \"1s\"\n[[apps]]\npath = \"a\"\n[[apps]]\npath = \"b\"\n[apps.limits]\n\
+                    memory = \"1MiB\"\n[[dev.apps]]\npath = \"c\"\nhosts = [\"localhost\"]\n";
+        for (mode, wanted) in [("prod", &[("a", 128, 0), ("b", 1, 0)][..]), ("dev", &[("c", 128, 1)])] {
+            let mut config = Config::default();
+            assert_eq!(apply_text(&mut config, file, mode), Ok(()));
+            let got: Vec<_> = config
+                .site
+                .apps
+                .iter()
+                .map(|app| {
+                    let own = app.config(&config).expect("checked").limits;
+                    assert_eq!(own.cpu_time.as_secs(), 1);
+                    (app.name(), own.memory >> 20, app.hosts.len())
+                })
+                .collect();
+            let got: Vec<_> = got.iter().map(|(name, memory, hosts)| (name.as_str(), *memory, *hosts)).collect();
+            assert_eq!(got, wanted, "{mode}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_named() {
         let err = |text, part| check(text, "prod", "", Err(part));
         err("[limits]\nmemry = 1", "limits.memry: unknown key \"limits.memry\"; did you mean \"limits.memory\"");
@@ -211,6 +245,28 @@ mod tests {
         err("port = 1", "unknown key \"port\"");
         err("[limits]\n\nmemory =", "line 3");
         err("dev = 1", "dev must be a table");
+        err("apps = 1", "apps must be a list of tables, each with [[apps]] above it");
+        err("[[aps]]\npath = \"a\"", "unknown key \"aps\"; did you mean \"apps\"?");
+        err("[static]\npath = \"a\"", "with [[static]] above it");
+        err("[[static]]\npath = \"a\"\nindx = \"\"", "static number 1: unknown key \"indx\"; did you mean \"index\"?");
+        err("[[static]]\npath = \"a\"\nindex = \"\\n\"", "control characters");
+        err("[[apps]]\nname = \"a\"", "apps number 1: path is missing");
+        err("[[apps]]\npath = \"\"", "apps number 1: path: it is empty");
+        err(
+            "[[apps]]\npath = \"a\"\n[[apps]]\npth = \"b\"",
+            "apps number 2: unknown key \"pth\"; did you mean \"path\"?",
+        );
+        err("[[apps]]\npath = \"a\"\nstrip_prefix = \"yes\"", "strip_prefix: \"yes\" is neither on nor off");
+        err("[[apps]]\npath = \"a\"\n[apps.limits]\nmemry = 1", "did you mean \"limits.memory\"");
+        err("[[apps]]\npath = \"a\"\n[apps.limits]\nmemory = \"1XB\"", "limits.memory: \"1XB\" is no size");
+        err(
+            "[[apps]]\npath = \"a\"\n[apps.limits]\nrequests = 1",
+            "limits.requests is of the whole host; write it in [limits]",
+        );
+        err("[[apps]]\npath = \"a\"\n[apps.server]\nthreads = 1", "server.threads is of the whole host");
+        err("[[redirects]]\nfrom = \"/a\"", "redirects number 1: to is missing");
+        err("[[redirects]]\nfrom = \"/a\"\nto = \"/b\"\nstatus = 0", "status: \"0\" is no count");
+        err("[[dev.apps]]\nname = \"a\"", "dev.apps number 1: path is missing");
     }
 
     #[test]
@@ -219,11 +275,41 @@ mod tests {
         config.limits.requests = 7;
         config.grants.env = vec!["A=1,2".to_owned(), "B=\"\\".to_owned()];
         config.addr = ([0, 0, 0, 0], 99).into();
+        for number in ["1", "2"] {
+            config.site.apps.push(AppEntry {
+                name: number.to_owned(),
+                path: "a.wasm".into(),
+                hosts: vec!["a.org".to_owned(), "*.a.org".to_owned()],
+                prefix: ["/", number].concat(),
+                strip_prefix: true,
+                own: vec![
+                    ("grants.env".to_owned(), "A=1,2\nB=\"\n".to_owned()),
+                    ("limits.memory".to_owned(), "1MiB".to_owned()),
+                ],
+            });
+            let (from, to) = (["/", number].concat(), "https://a.org/".to_owned());
+            config.site.redirects.push(RedirectEntry { from, to, status: 301, ..RedirectEntry::default() });
+            let (path, fallback) = (number.into(), "/\"\\".to_owned());
+            config.site.folders.push(FolderEntry { path, fallback, ..FolderEntry::default() });
+        }
         let text = print(&config);
         let mut copy = Config::default();
         assert_eq!(apply_text(&mut copy, &text, "prod"), Ok(()));
         assert_eq!(print(&copy), text);
         assert_eq!((copy.limits.requests, copy.addr), (7, config.addr));
         assert_eq!(copy.grants, config.grants);
+        assert_eq!((&copy.site.folders, &copy.site.redirects), (&config.site.folders, &config.site.redirects));
+        let [ours, theirs] = [&config, &copy].map(|config| {
+            let own = config.site.apps.iter().map(|app| app.config(config).map(|own| (own.grants, own.limits.memory)));
+            own.collect::<Vec<_>>()
+        });
+        assert_eq!(ours, theirs);
+        assert_eq!(
+            ours[0],
+            Ok((
+                crate::Grants { env: vec!["A=1,2".to_owned(), "B=\"".to_owned()], ..crate::Grants::default() },
+                1 << 20
+            ))
+        );
     }
 }

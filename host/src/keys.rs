@@ -68,11 +68,17 @@ macro_rules! get {
     (text, $value:expr) => {
         quote(&$value)
     };
+    (line, $value:expr) => {
+        quote(&$value)
+    };
     (list, $value:expr) => {
         list(&$value)
     };
     (folder, $value:expr) => {
         quote(&$value.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default())
+    };
+    (path, $value:expr) => {
+        quote(&$value.display().to_string())
     };
 }
 
@@ -127,7 +133,18 @@ macro_rules! set {
     (folder, $text:expr) => {
         Ok::<_, String>((!$text.is_empty()).then(|| $text.into()))
     };
+    (path, $text:expr) => {
+        if $text.is_empty() { Err("it is empty".to_owned()) } else { Ok($text.into()) }
+    };
+    (line, $text:expr) => {
+        match $text.chars().any(char::is_control) {
+            true => Err(format!("{:?} has control characters in it", $text)),
+            false => Ok($text.to_owned()),
+        }
+    };
 }
+
+pub mod entries;
 
 keys! {
     "server.http" switch http "Listen for http on server.host and server.port: on or off." "";
@@ -223,19 +240,33 @@ pub fn find(name: &str) -> Result<&'static Key, String> {
     if let Some(key) = KEYS.iter().find(|key| key.name == name) {
         return Ok(key);
     }
-    let nearest = KEYS
-        .iter()
-        .map(|key| key.name)
-        .chain(["server.host", "server.port"])
-        .map(|known| (distance(name, known), known))
-        .min();
-    // A suggestion that shares little with what was written is a riddle and no help.
-    Err(match nearest {
-        Some((steps, known)) if steps <= name.len().max(known.len()) / 3 => {
-            format!("unknown key {name:?}; did you mean {known:?}?")
-        }
-        _ => format!("unknown key {name:?}; `tabi config` lists all keys"),
+    let names = KEYS.iter().map(|key| key.name).chain(["server.host", "server.port"]).chain(entries::LISTS);
+    Err(match nearest(name, names) {
+        Some(known) => format!("unknown key {name:?}; did you mean {known:?}?"),
+        None => format!("unknown key {name:?}; `tabi config` lists all keys"),
     })
+}
+
+/// Finds a key that may be different for each app.
+///
+/// # Errors
+/// When there is none of that name, or it is of the whole host.
+pub(crate) fn find_own(name: &str) -> Result<&'static Key, String> {
+    let key = find(name)?;
+    if entries::is_own(key) {
+        return Ok(key);
+    }
+    Err(match name.split_once('.') {
+        Some((table, _)) => format!("{name} is of the whole host; write it in [{table}]"),
+        None => format!("{name} is of the whole host"),
+    })
+}
+
+/// The name most like `name`, if it is like it at all: a suggestion that shares little with what was written is a
+/// riddle and no help.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (steps, known) = known.map(|known| (distance(name, known), known)).min()?;
+    (steps <= name.len().max(known.len()) / 3).then_some(known)
 }
 
 /// How many letters must change to turn `a` into `b`.

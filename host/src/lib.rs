@@ -18,6 +18,7 @@ pub mod activation;
 mod admin;
 mod answer;
 mod bindings;
+mod board;
 mod body;
 mod cache;
 mod clock;
@@ -31,7 +32,10 @@ mod engine;
 mod error;
 mod exchange;
 pub mod file;
+mod file_body;
 pub mod file_limit;
+mod files;
+mod folder;
 mod forwarded;
 mod grants;
 mod guest_log;
@@ -42,6 +46,7 @@ mod inspect;
 pub mod keys;
 mod listener;
 mod log;
+mod media;
 mod memory;
 mod metrics;
 mod metrics_page;
@@ -50,10 +55,14 @@ mod otel;
 mod outbound;
 mod peer;
 mod proxy;
+mod ranges;
+mod redirects;
 mod request;
 mod request_id;
+mod routes;
 mod server;
 mod service;
+mod site;
 mod sources;
 mod store;
 mod stream;
@@ -63,10 +72,13 @@ mod trace;
 mod units;
 mod worker;
 
+use board::Map;
+use engine::Engines;
 use listener::Listener;
 use metrics::Reload;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 
 pub use access_log::json;
 pub use admin::Admin;
@@ -79,24 +91,55 @@ pub use inspect::{Outline, World};
 pub use listener::Listeners;
 pub use log::Log;
 pub use server::Server;
+pub use site::{AppEntry, FolderEntry, RedirectEntry, Site};
 
-/// A loaded component, ready to be served.
+/// A loaded component, or several, ready to be served.
 pub struct Host {
-    app: App,
+    apps: Vec<App>,
+    /// The places of the apps, with their configurations; none for a component that answers everything.
+    entries: Vec<(AppEntry, Config)>,
+    engines: Engines,
+    map: Arc<Map>,
     config: Config,
     sources: sources::Sources,
     log: Log,
 }
 
 impl Host {
-    /// Loads and checks the component at `path`.
+    /// Loads and checks the component at `path`, which answers all that no folder and no redirect of the
+    /// configuration is for.
     ///
     /// # Errors
-    /// When it can't be served, with what is missing.
+    /// When it can't be served, with what is missing, or the configuration makes no sense.
     pub fn load(path: &Path, config: Config, log: Log) -> Result<Self, StartError> {
         let sources = sources::Sources::open(&config)?;
-        let app = App::load(path, &config, &log)?;
-        Ok(Self { app, config, sources, log })
+        let map = Map::around_one(path, &config.site)?;
+        let mut engines = Engines::for_one(&config);
+        let app = App::load(&mut engines, path, &config, &log)?;
+        Ok(Self { apps: vec![app], entries: Vec::new(), engines, map: Arc::new(map), config, sources, log })
+    }
+
+    /// Loads and checks all apps of the configuration.
+    ///
+    /// # Errors
+    /// When one of them can't be served, or two have the same place.
+    pub fn load_apps(config: Config, log: Log) -> Result<Self, StartError> {
+        let sources = sources::Sources::open(&config)?;
+        let map = Map::of_all(&config.site)?;
+        if config.grants != Grants::default() {
+            return Err(StartError::new(
+                "[grants] is for a component on the command line; each of the [[apps]] has its own in [apps.grants]",
+            ));
+        }
+        let own = |entry: &AppEntry| {
+            let fail = |why| StartError::new(format!("app {:?}: {why}", entry.name()));
+            entry.config(&config).map(|own| (entry.clone(), own)).map_err(fail)
+        };
+        let entries = config.site.apps.iter().map(own).collect::<Result<Vec<_>, _>>()?;
+        let mut engines = Engines::for_all(&config, &entries)?;
+        let load = |(entry, own): &(AppEntry, Config)| App::load_entry(&mut engines, entry, own, &log);
+        let apps = entries.iter().map(load).collect::<Result<_, _>>()?;
+        Ok(Self { apps, entries, engines, map: Arc::new(map), config, sources, log })
     }
 
     /// Loads the component at `path` and has `server` answer all later requests with it.
@@ -106,17 +149,37 @@ impl Host {
     /// # Errors
     /// As [`load`](Self::load); the server goes on as before.
     pub fn reload(&mut self, server: &Server, path: &Path) -> Result<(), StartError> {
-        let loaded = App::load_beside(&self.app, path, &self.config, &self.log);
+        let loaded = App::load(&mut self.engines, path, &self.config, &self.log);
         server.reloaded(if loaded.is_ok() { Reload::Done } else { Reload::Refused });
-        self.app = loaded?;
-        server.replace(&self.app);
+        let app = loaded?;
+        server.replace(0, &app);
+        self.apps = vec![app];
         Ok(())
     }
 
-    /// The component.
+    /// Loads the app of this number anew from `path`, if that has changed, and says whether it has.
+    ///
+    /// # Errors
+    /// As [`load_apps`](Self::load_apps); the server goes on as before.
+    pub fn reload_app(&mut self, server: &Server, number: usize, path: &Path) -> Result<bool, StartError> {
+        let (Some(app), Some((entry, own))) = (self.apps.get_mut(number), self.entries.get(number)) else {
+            return Ok(false);
+        };
+        if app.is_made_of(path) {
+            return Ok(false);
+        }
+        let entry = AppEntry { path: path.to_owned(), name: entry.name(), ..entry.clone() };
+        let loaded = App::load_entry(&mut self.engines, &entry, own, &self.log);
+        server.reloaded(if loaded.is_ok() { Reload::Done } else { Reload::Refused });
+        *app = loaded?;
+        server.replace(number, app);
+        Ok(true)
+    }
+
+    /// The components.
     #[must_use]
-    pub fn app(&self) -> &App {
-        &self.app
+    pub fn apps(&self) -> &[App] {
+        &self.apps
     }
 
     /// Opens every socket that the configuration names.
@@ -171,7 +234,7 @@ impl Host {
     /// When threads can't be started, or the certificate or its key can't be used.
     pub fn serve_all(&self, listeners: Listeners) -> Result<Server, StartError> {
         let tls = self.tls(listeners.0.iter().any(|listener| listener.secure))?;
-        Server::start(listeners, tls, &self.app, &self.sources, self.config.clone(), self.log.clone())
+        Server::start(listeners, tls, &self.apps, &self.map, &self.sources, self.config.clone(), self.log.clone())
     }
 
     /// Checks what serving needs besides the component and free ports: certificates and their keys.

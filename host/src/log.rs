@@ -16,6 +16,8 @@ const QUEUE: usize = 4096;
 pub struct Log {
     lines: SyncSender<Message>,
     dropped: Arc<AtomicU64>,
+    /// Stands before every line of this handle.
+    label: Option<Arc<str>>,
 }
 
 enum Message {
@@ -37,12 +39,21 @@ impl Log {
         let lost = dropped.clone();
         // Without a thread the lines are dropped, which is what a full log does as well.
         let _ = std::thread::Builder::new().name("tabi-log".into()).spawn(move || write_lines(sink, &queue, &lost));
-        Self { lines, dropped }
+        Self { lines, dropped, label: None }
+    }
+
+    /// A handle to the same log that has the name of an app before every line.
+    pub(crate) fn labelled(&self, label: &Arc<str>) -> Self {
+        Self { label: Some(label.clone()), ..self.clone() }
     }
 
     /// Hands over one line, without its line end.
     pub fn line(&self, line: impl Into<String>) {
-        if let Err(TrySendError::Full(_)) = self.lines.try_send(Message::Line(line.into())) {
+        let line = match &self.label {
+            Some(label) => format!("{label}: {}", line.into()),
+            None => line.into(),
+        };
+        if let Err(TrySendError::Full(_)) = self.lines.try_send(Message::Line(line)) {
             self.dropped.fetch_add(1, Relaxed);
         }
     }

@@ -2,16 +2,18 @@
 
 mod check;
 mod cli;
+mod subject;
 mod watch;
 
 use clap::Parser;
-use cli::{BuildOptions, Cli, Command, Target};
+use cli::{Cli, Command, Target};
 use sd_notify::NotifyState;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-use tabi_host::{Admin, Host, Log, Server, StartError, activation, file, file_limit};
-use tokio::signal::unix::{SignalKind, signal};
+use subject::Subject;
+use tabi_host::{Admin, App, Log, Server, StartError, activation, file, file_limit};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use watch::Watch;
 
 fn main() -> ExitCode {
@@ -25,7 +27,9 @@ fn main() -> ExitCode {
         Command::Config(args) => {
             args.settings.resolve(&args.path, env).map(|config| print!("{}", file::print(&config)))
         }
-        Command::Build(args) => build(&args.path, &args.build).map(|component| println!("{}", component.display())),
+        Command::Build(args) => {
+            subject::build(&args.path, &args.build).map(|component| println!("{}", component.display()))
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,13 +43,13 @@ fn main() -> ExitCode {
 fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
     // Before there are threads.
     let sockets = activation::take()?;
-    let config = args.settings.resolve(&args.path, env)?;
+    let config = args.settings.resolve(args.folder(), env)?;
     let log = Log::stderr();
     let few_files = file_limit::warning(&config, file_limit::raise());
     // Before the component is built and loaded, so that whoever waits for it can ask.
     let admin = config.admin_addr.map(|addr| Admin::start(addr, &log)).transpose()?;
-    let path = component(&args.path, &args.build)?;
-    let mut host = Host::load(&path, config, log.clone())?;
+    let subject = Subject::of(args.path.as_deref(), &config, &log);
+    let mut host = subject.load(config, &args.build, &log)?;
     let listeners = match sockets {
         Some(listeners) => listeners,
         None => host.listen()?,
@@ -54,24 +58,25 @@ fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
     if let Some(few) = few_files {
         log.line(few);
     }
+    // Whoever reads where the server is may send a signal at once.
+    let signals = Signals::new()?;
     announce(&server);
     if let Some(admin) = &admin {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        admin.watch(&server, &[&name]);
+        let names: Vec<_> = host.apps().iter().map(App::display_name).collect();
+        admin.watch(&server, &names.iter().map(String::as_str).collect::<Vec<_>>());
         println!("Serving metrics and health on http://{}/", admin.addr());
     }
     notify(&log, &[NotifyState::Ready]);
-    let mut watch = dev.then(|| Watch::new(&args.path));
+    let watched = if dev { subject.sources() } else { &[] };
+    let mut watches: Vec<_> = watched.iter().map(|path| Watch::new(path)).collect();
+    // Each has to look, or one change would be seen twice.
+    let changed = || watches.iter_mut().fold(false, |changed, watch| watch.changed() | changed);
     let reload = |server: &Server| {
         notify(&log, &reloading());
-        let done = component(&args.path, &args.build).and_then(|path| host.reload(server, &path));
-        log.line(match done {
-            Ok(()) => "tabi: the component has changed and is served from now on".to_owned(),
-            Err(why) => format!("tabi: the old component is still served: {why}"),
-        });
+        subject.reload(&mut host, server, &args.build, &log);
         notify(&log, &[NotifyState::Ready]);
     };
-    run(server, &log, || watch.as_mut().is_some_and(Watch::changed), reload)
+    run(server, &log, signals, changed, reload)
 }
 
 /// Says where to find the server, the first line for programs that have started it.
@@ -105,19 +110,38 @@ fn reloading() -> Vec<NotifyState<'static>> {
 /// How often files are looked at by `tabi dev`.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// The signals that the program takes, and the runtime that it waits for them with.
+struct Signals {
+    runtime: Runtime,
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, StartError> {
+        let fail = |error| StartError::new(format!("can't wait for signals: {error}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
+        let [interrupt, terminate, hangup] = {
+            let _entered = runtime.enter();
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal)
+        };
+        let (interrupt, terminate, hangup) =
+            (interrupt.map_err(fail)?, terminate.map_err(fail)?, hangup.map_err(fail)?);
+        Ok(Self { runtime, interrupt, terminate, hangup })
+    }
+}
+
 /// Serves until a signal drains it; a second signal forces the end. SIGHUP, or a change, reloads.
 fn run(
     server: Server,
     log: &Log,
+    signals: Signals,
     mut changed: impl FnMut() -> bool,
     mut reload: impl FnMut(&Server),
 ) -> Result<(), StartError> {
-    let fail = |error| StartError::new(format!("can't wait for signals: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(fail)?;
+    let Signals { runtime, mut interrupt, mut terminate, mut hangup } = signals;
     runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
-        let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
         let mut look = tokio::time::interval(LOOK);
         loop {
             tokio::select! {
@@ -147,8 +171,7 @@ fn run(
             _ = interrupt.recv() => abort(&server, log),
             _ = terminate.recv() => abort(&server, log),
         }
-        Ok(())
-    })?;
+    });
     server.wait();
     log.flush();
     Ok(())
@@ -161,24 +184,4 @@ fn abort(server: &Server, log: &Log) {
 
 fn env(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-fn component(path: &Path, options: &BuildOptions) -> Result<PathBuf, StartError> {
-    if path.is_dir() { build(path, options) } else { Ok(path.to_owned()) }
-}
-
-fn build(dir: &Path, options: &BuildOptions) -> Result<PathBuf, StartError> {
-    if !dir.is_dir() {
-        return Err(StartError::new(format!("{} is not a folder", dir.display())));
-    }
-    let options = tabi_toolchain::Options {
-        release: !options.debug,
-        features: options.features.clone(),
-        no_default_features: options.no_default_features,
-        ..Default::default()
-    };
-    let progress = &mut |line: &str| eprintln!("{line}");
-    let fail = |error: tabi_toolchain::Error| StartError::new(error.to_string());
-    tabi_toolchain::ensure_wasm_target_in(dir, progress).map_err(fail)?;
-    tabi_toolchain::build_component(dir, &options, progress).map_err(fail)
 }

@@ -229,8 +229,11 @@ impl Metrics {
         count(&self.silences, why as usize);
     }
 
-    pub(crate) fn failed(&self, why: Failed) {
-        count(&self.failed, why as usize);
+    /// Counts what went wrong, if it is a guest's.
+    pub(crate) fn failed(&self, why: Option<Failed>) {
+        if let Some(why) = why {
+            count(&self.failed, why as usize);
+        }
     }
 
     /// Counts an instance that broke.

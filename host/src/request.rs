@@ -175,6 +175,34 @@ pub(crate) fn strip_connection_fields(headers: &mut HeaderMap) {
     headers.remove(CONNECTION);
 }
 
+/// Takes the prefix, which goes to `rest`, off the path, and tells the guest of it.
+///
+/// # Errors
+/// When what is left is no path.
+pub(crate) fn strip_prefix<B>(
+    request: &mut hyper::Request<B>,
+    rest: usize,
+    prefix: &HeaderValue,
+) -> Result<(), hyper::http::Error> {
+    let uri = request.uri();
+    let path = uri.path().get(rest..).unwrap_or_default();
+    let slash = if path.is_empty() { "/" } else { "" };
+    let query = uri.query().map_or_else(String::new, |query| ["?", query].concat());
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from([slash, path, &query].concat())?);
+    *request.uri_mut() = Uri::from_parts(parts)?;
+    let headers = request.headers_mut();
+    // What is still there is of a proxy that is trusted, and which has taken off something itself.
+    let outer = headers.get(X_FORWARDED_PREFIX).map(HeaderValue::as_bytes).unwrap_or_default();
+    let outer = outer.strip_suffix(b"/").unwrap_or(outer);
+    let whole = HeaderValue::from_bytes(&[outer, prefix.as_bytes()].concat());
+    headers.insert(X_FORWARDED_PREFIX, whole.unwrap_or_else(|_| prefix.clone()));
+    Ok(())
+}
+
+/// What guests learn a prefix from that is not in their paths.
+const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+
 /// Puts a bounded body in place of the raw one.
 ///
 /// # Errors
@@ -250,6 +278,23 @@ mod tests {
         check(v1, &["GET /", "Host: a", "Expect: 100-Continue"], "http://a/");
         check(v1, &["GET /", "Host: a", "Expect: cake"], "417");
         check(v1, &["GET /12345678901234567890", "Host: a"], "414");
+    }
+
+    #[test]
+    fn prefixes_of_proxies_come_first() {
+        for (outer, wanted) in
+            [(None, "/p"), (Some("/outer"), "/outer/p"), (Some("/outer/"), "/outer/p"), (Some("/"), "/p")]
+        {
+            let mut request = hyper::Request::new(());
+            *request.uri_mut() = Uri::from_static("http://a.org/p/x?y");
+            if let Some(outer) = outer {
+                request.headers_mut().insert(X_FORWARDED_PREFIX, HeaderValue::from_static(outer));
+            }
+            assert!(strip_prefix(&mut request, 2, &HeaderValue::from_static("/p")).is_ok());
+            assert_eq!(request.uri(), "http://a.org/x?y");
+            let got: Vec<_> = request.headers().get_all(X_FORWARDED_PREFIX).iter().collect();
+            assert_eq!(got, [wanted]);
+        }
     }
 
     #[test]

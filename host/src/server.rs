@@ -3,6 +3,7 @@
 //! One thread accepts and gives each connection to the worker with the fewest. Each worker has a
 //! runtime of its own, and a connection stays with its worker, guests included, until it ends.
 
+use crate::board::Map;
 use crate::conn::Stop;
 use crate::engine::App;
 use crate::listener::{Endpoint, Listener, Listeners};
@@ -32,11 +33,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `app` on `listeners` with threads of its own.
+    /// Serves `apps` on `listeners` with threads of its own.
     pub(crate) fn start(
         listeners: Listeners,
         tls: Option<Tls>,
-        app: &App,
+        apps: &[App],
+        map: &Arc<Map>,
         sources: &Sources,
         config: Config,
         log: Log,
@@ -52,7 +54,7 @@ impl Server {
         let shared = Arc::new(Shared::new(config, sources.clone(), log, local, https_port)?);
         let mut crew = Vec::new();
         for number in 0..shared.config.threads.max(1) {
-            crew.push(Hand::hire(number, app, &shared).map_err(fail)?);
+            crew.push(Hand::hire(number, apps, map, &shared).map_err(fail)?);
         }
         let workers = crew.iter().map(|hand| hand.worker.clone()).collect();
         let common = shared.clone();
@@ -104,10 +106,11 @@ impl Server {
         self.shared.metrics.reloaded(how);
     }
 
-    /// Has every request from now on answered by `app`; those that have begun stay where they are.
-    pub(crate) fn replace(&self, app: &App) {
+    /// Has every request from now on for the app of this number answered by `app`; those that have begun stay where
+    /// they are.
+    pub(crate) fn replace(&self, number: usize, app: &App) {
         for worker in &self.workers {
-            worker.replace(app);
+            worker.replace(number, app);
         }
     }
 

@@ -1,5 +1,6 @@
 //! From a request head to a response head: checks, a place in the queue, the guest, the answer.
 
+use crate::board::{Found, Served};
 use crate::body::ResponseBody;
 use crate::conn::{Conn, Stop};
 use crate::dispatch::{Answer, AnswerBody, Failure};
@@ -10,7 +11,7 @@ use crate::metrics::{By, Refused};
 use crate::peer::Peer;
 use crate::trace::Trace;
 use crate::worker::{Dispatch, Worker};
-use crate::{World, answer, request, request_id};
+use crate::{World, answer, board, files, request, request_id};
 use hyper::header::{CONTENT_LENGTH, EXPECT, HeaderMap};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use std::convert::Infallible;
@@ -67,7 +68,7 @@ pub(crate) async fn serve(
             if let Some(id) = &id {
                 request.headers_mut().insert(request_id::NAME, id.clone());
             }
-            guest(&worker, origin.https, request, exchange, trace.as_deref()).await
+            target(&worker, &conn, origin.https, request, exchange, trace.as_deref()).await
         }
     };
     if let Some(id) = id {
@@ -91,10 +92,39 @@ fn is_secure(origin: &Origin) -> bool {
     origin.https || (!origin.relayed && origin.client == Client::Peer(Peer::Unix))
 }
 
+/// Finds out what the request is for and has that answer.
+async fn target(
+    worker: &Arc<Worker>,
+    conn: &Conn,
+    https: bool,
+    mut request: Request<hyper::body::Incoming>,
+    mut exchange: Exchange,
+    trace: Option<&Trace>,
+) -> Response<ResponseBody> {
+    let board = worker.board();
+    match board.find(request.uri()) {
+        Ok(Found::App(app, rest)) => {
+            if let Some(name) = &app.name {
+                exchange.app(name);
+            }
+            if let Some(prefix) = &app.stripped
+                && request::strip_prefix(&mut request, rest, prefix).is_err()
+            {
+                return answer::error(StatusCode::BAD_REQUEST, exchange);
+            }
+            guest(worker, https, app, request, exchange, trace).await
+        }
+        Ok(Found::Folder(folder, rest)) => files::serve(worker, folder, rest, request, exchange).await,
+        Ok(Found::Redirect(status, location)) => answer::redirect(status, location, exchange),
+        Err(miss) => answer::error(board::status(miss, conn.https), exchange),
+    }
+}
+
 /// Lets the guest answer, or answers for it.
 async fn guest(
     worker: &Arc<Worker>,
     https: bool,
+    app: &Served,
     request: Request<hyper::body::Incoming>,
     mut exchange: Exchange,
     trace: Option<&Trace>,
@@ -104,7 +134,7 @@ async fn guest(
     let head_only = request.method() == Method::HEAD;
     let expects = request.headers().contains_key(EXPECT);
     let offer = Offer::of(&shared.config, request.headers());
-    let mut incoming = match request::bound_body(request, &shared.limits, &exchange, https) {
+    let mut incoming = match request::bound_body(request, &app.limits, &exchange, https) {
         Ok(incoming) => incoming,
         Err(refusal) => {
             exchange.refuse(refusal.kind(), refusal.reason);
@@ -128,19 +158,18 @@ async fn guest(
         }
     }
     exchange.body = incoming.inner.body().state();
-    let dispatch = worker.dispatch();
-    let Some(hops) = dispatch.outbound().hops(incoming.inner.headers()) else {
+    let Some(hops) = app.dispatch.outbound().hops(incoming.inner.headers()) else {
         exchange.refuse(Refused::OutboundHops, "the guest's own requests go round in circles: outbound_hops");
         return answer::error(StatusCode::LOOP_DETECTED, exchange);
     };
     incoming.hops = hops;
-    let answer = match &*dispatch {
+    let answer = match &app.dispatch {
         Dispatch::P2(dispatcher) => {
-            exchange.hand_over(By::app(0, World::P2));
+            exchange.hand_over(By::app(app.number, World::P2));
             dispatcher.handle(incoming).await
         }
         Dispatch::P3(dispatcher) => {
-            exchange.hand_over(By::app(0, World::P3));
+            exchange.hand_over(By::app(app.number, World::P3));
             dispatcher.handle(incoming).await
         }
     };
@@ -177,7 +206,7 @@ async fn guest(
 }
 
 /// Waits for a place among the requests in flight, but neither long nor in a long queue.
-async fn place(worker: &Worker) -> Result<OwnedSemaphorePermit, Refused> {
+pub(crate) async fn place(worker: &Worker) -> Result<OwnedSemaphorePermit, Refused> {
     let shared = &worker.shared;
     if let Ok(permit) = shared.places.clone().try_acquire_owned() {
         return Ok(permit);

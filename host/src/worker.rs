@@ -1,9 +1,10 @@
 //! The worker threads: each has a runtime of its own, and a connection stays with its worker, guests
 //! included, until it ends.
 
+use crate::board::{Board, Map, Served};
 use crate::conn::Conn;
 use crate::dispatch::{p2, p3, warm};
-use crate::engine::{App, Pre};
+use crate::engine::{App, MAX_IDLE, Pre};
 use crate::metrics::{Metrics, Refused};
 use crate::otel::Exporter;
 use crate::outbound::Client;
@@ -51,7 +52,7 @@ pub(crate) struct Shared {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) metrics: Arc<Metrics>,
-    dispatch: Mutex<Arc<Dispatch>>,
+    board: Mutex<Arc<Board>>,
     pub(crate) open: AtomicUsize,
     conns: Mutex<HashMap<usize, Arc<Conn>>>,
     id: AtomicU64,
@@ -71,10 +72,12 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
-    pub(crate) fn hire(number: usize, app: &App, shared: &Arc<Shared>) -> std::io::Result<Self> {
-        let metrics = Arc::new(Metrics::new(1));
+    pub(crate) fn hire(number: usize, apps: &[App], map: &Arc<Map>, shared: &Arc<Shared>) -> std::io::Result<Self> {
+        let metrics = Arc::new(Metrics::new(apps.len()));
+        let served = |(number, app)| Arc::new(Served::new(number, app, apps.len(), shared, &metrics));
+        let apps = apps.iter().enumerate().map(served).collect();
         let worker = Arc::new(Worker {
-            dispatch: Mutex::new(Arc::new(Dispatch::new(app, shared, &metrics))),
+            board: Mutex::new(Arc::new(Board { map: map.clone(), apps })),
             metrics,
             shared: shared.clone(),
             open: AtomicUsize::new(0),
@@ -100,20 +103,24 @@ impl Hand {
 }
 
 impl Dispatch {
-    fn new(app: &App, shared: &Shared, metrics: &Arc<Metrics>) -> Self {
-        let reuse = shared.config.reuse;
+    /// How requests get to `app`, one of `count` that share what may be idle.
+    pub(crate) fn new(app: &App, count: usize, shared: &Shared, metrics: &Arc<Metrics>) -> Self {
+        let reuse = app.reuse;
         let blueprint = Blueprint {
             engine: app.engine.clone(),
-            limits: shared.limits.clone(),
-            log: shared.log.clone(),
+            limits: app.limits.clone(),
+            log: app.name.as_ref().map_or_else(|| shared.log.clone(), |name| shared.log.labelled(name)),
             capabilities: app.capabilities.clone(),
             metrics: metrics.clone(),
             outbound: Client::new(&app.capabilities.outbound, &shared.limits, &shared.log),
         };
         match &app.pre {
-            Pre::P2(pre) => {
-                Self::P2(Arc::new(p2::Dispatcher { blueprint, pre: pre.clone(), reuse, warm: warm::Warm::default() }))
-            }
+            Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
+                blueprint,
+                pre: pre.clone(),
+                reuse,
+                warm: warm::Warm::new((MAX_IDLE / count.max(1)).max(1)),
+            })),
             Pre::P3(pre) => {
                 let pre = pre.clone();
                 Self::P3(p3::Dispatcher::new(blueprint, pre, reuse, random_id()))
@@ -155,11 +162,12 @@ async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(Accepted, Gua
                 }
             },
             _ = sweep.tick() => {
-                let dispatch = worker.dispatch();
-                if let Dispatch::P2(dispatcher) = &*dispatch {
-                    dispatcher.expire(idle);
+                for app in &worker.board().apps {
+                    if let Dispatch::P2(dispatcher) = &app.dispatch {
+                        dispatcher.expire(idle);
+                    }
+                    app.dispatch.outbound().expire();
                 }
-                dispatch.outbound().expire();
             }
         }
     }
@@ -171,16 +179,16 @@ impl Worker {
         self.id.fetch_add(1, Relaxed)
     }
 
-    /// How requests get to a guest at this moment.
-    pub(crate) fn dispatch(&self) -> Arc<Dispatch> {
-        self.dispatch.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    /// What is served at this moment.
+    pub(crate) fn board(&self) -> Arc<Board> {
+        self.board.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 
-    /// Sends all later requests to `app`.
-    pub(crate) fn replace(&self, app: &App) {
-        let fresh = Arc::new(Dispatch::new(app, &self.shared, &self.metrics));
-        let mut current = self.dispatch.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        *current = fresh;
+    /// Sends all later requests for the app of this number to `app`.
+    pub(crate) fn replace(&self, number: usize, app: &App) {
+        let mut board = self.board.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let fresh = Arc::new(Served::new(number, app, board.apps.len(), &self.shared, &self.metrics));
+        *board = Arc::new(board.with(number, fresh));
     }
 
     /// The open connections.

@@ -46,6 +46,8 @@ pub(crate) enum Failure {
     Timeout(&'static str),
     /// There was no room for another instance.
     Busy,
+    /// A file of the host's own can't be sent to its end.
+    File(&'static str),
 }
 
 impl Failure {
@@ -60,16 +62,18 @@ impl Failure {
     /// The status that the client sees when no head was sent yet.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::Trap(_) | Self::NoAnswer | Self::Unfinished | Self::Invalid(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Trap(_) | Self::NoAnswer | Self::Unfinished | Self::Invalid(_) | Self::File(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             Self::Code(status, _) => *status,
             Self::Timeout(_) => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
-    /// What it counts as.
-    pub(crate) fn kind(&self) -> Failed {
-        match self {
+    /// What it counts as, if it is a guest's.
+    pub(crate) fn kind(&self) -> Option<Failed> {
+        Some(match self {
             Self::Trap(_) => Failed::Trap,
             Self::NoAnswer => Failed::NoAnswer,
             Self::Unfinished => Failed::Unfinished,
@@ -77,7 +81,8 @@ impl Failure {
             Self::Invalid(_) => Failed::Invalid,
             Self::Timeout(_) => Failed::Timeout,
             Self::Busy => Failed::NoRoom,
-        }
+            Self::File(_) => return None,
+        })
     }
 
     /// What the log says.
@@ -89,6 +94,7 @@ impl Failure {
             Self::Code(_, code) => format!("the guest answered with the error code {code}"),
             Self::Invalid(what) => format!("the guest's answer is invalid: {what}"),
             Self::Timeout(which) => format!("the guest took too long: {which}"),
+            Self::File(why) => format!("the file is not sent to its end: {why}"),
             Self::Busy => "no room for another instance".to_owned(),
         }
     }

@@ -37,14 +37,19 @@ impl Instance {
     }
 }
 
-/// The waiting instances of one worker, the last used on top.
-#[derive(Default)]
-pub(crate) struct Warm(Mutex<Vec<Instance>>);
-
-/// Instances that are kept for later; more only wait for their end.
-const MOST: usize = 64;
+/// The waiting instances of one app on one worker, the last used on top.
+pub(crate) struct Warm {
+    instances: Mutex<Vec<Instance>>,
+    /// Instances that are kept for later; more only wait for their end.
+    room: usize,
+}
 
 impl Warm {
+    /// Keeps as many as there is `room` for.
+    pub(crate) fn new(room: usize) -> Self {
+        Self { instances: Mutex::default(), room }
+    }
+
     /// Takes the one that was used last.
     pub(super) fn take(&self, reuse: &Reuse) -> Option<Instance> {
         let mut instances = self.lock();
@@ -63,7 +68,7 @@ impl Warm {
         }
         instance.idle_since = Instant::now();
         let mut instances = self.lock();
-        if instances.len() < MOST {
+        if instances.len() < self.room {
             instances.push(instance);
         }
     }
@@ -74,6 +79,6 @@ impl Warm {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Instance>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,11 +3,13 @@
 
 mod activation;
 mod admin;
+mod apps;
 mod certificates;
 mod client;
 mod clients;
 mod compression;
 mod docs;
+mod folders;
 mod grants;
 mod guests;
 mod guests3;
