@@ -1,7 +1,7 @@
 //! What CI checks, and the test command that it shares with the README.
 
 use crate::run::{Steps, cargo, run, text};
-use crate::{apps, costs, fuzz, packages, root, sizes};
+use crate::{apps, costs, dependencies, fuzz, packages, root, sizes};
 
 /// The sets of the framework's features that have to build, natively and for wasm: a list, since
 /// all combinations of them would be thousands.
@@ -48,6 +48,7 @@ pub fn all() -> Result<(), String> {
     steps.step("packages", packages::ensure);
     steps.step("format", || both(&["fmt", "--all", "--check"], &[]));
     steps.step("tidy", || run(cargo().args(["test", "--package", "xtask"])));
+    steps.step("dependencies", dependencies::check);
     steps.step("feature sets", || FEATURES.iter().try_for_each(|set| features(set)));
     steps.step("lints", lints);
     steps.step("docs", docs);

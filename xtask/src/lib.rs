@@ -3,6 +3,7 @@
 pub mod apps;
 pub mod ci;
 pub mod costs;
+pub mod dependencies;
 pub mod encoders;
 pub mod fuzz;
 pub mod packages;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, costs, encoders, fuzz, packages, peers, run, say, sizes, trial};
+use xtask::{apps, ci, costs, dependencies, encoders, fuzz, packages, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -15,6 +15,8 @@ const USAGE: &str = "cargo xtask <command>
   costs              what each convenience costs in a component, against tests/costs/costs.toml;
                      --bless writes it, and docs/costs.md
   encoders           what compressing in a component would cost: the table of docs/compression.md
+  dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
+  faults [name…]     the server under faults and attacks, while others ask on; --bless writes docs/hardening.md
   fuzz [target|all] [seconds]
                      runs the fuzz targets, led by coverage; 60 seconds each
   packages           installs the Debian packages of programs that tests run (as root)
@@ -36,6 +38,12 @@ fn main() -> ExitCode {
             run::run(run::cargo().current_dir(folder).args(["run", "--release", "--quiet", "--"]).args(rest))
         }
         ["costs"] => costs::print(),
+        ["dependencies"] => dependencies::check(),
+        ["faults", rest @ ..] => {
+            let faults = ["run", "--release", "--quiet", "--package", "faults", "--"];
+            run::run(run::cargo().args(["build", "--release", "--package", "tabi-host"]))
+                .and_then(|()| run::run(run::cargo().args(faults).args(rest)))
+        }
         ["costs", "--bless"] => costs::bless(),
         ["encoders"] => encoders::print(),
         ["fuzz"] => fuzz::all("all", "60"),

@@ -10,7 +10,19 @@ type Program = (&'static str, &'static str);
 
 /// The programs that tests run. A test asks for its program with [`program`], so that a missing one
 /// is a failure that says what helps.
-const PROGRAMS: [Program; 2] = [("curl", "curl"), ("prlimit", "util-linux")];
+const PROGRAMS: [Program; 8] = [
+    ("curl", "curl"),
+    ("h2load", "nghttp2-client"),
+    ("nghttp", "nghttp2-client"),
+    ("nginx", "nginx-light"),
+    ("node", "nodejs"),
+    ("openssl", "openssl"),
+    ("prlimit", "util-linux"),
+    (PYTHON_H2, "python3-h2"),
+];
+
+/// HTTP/2 for the Python of the system, `/usr/bin/python3`: a library, which counts as a program here.
+pub const PYTHON_H2: &str = "/usr/lib/python3/dist-packages/h2/__init__.py";
 
 /// Installs the packages of missing programs, where the system is Debian's and this is root.
 ///
