@@ -6,6 +6,7 @@ use crate::dispatch::{AnswerBody, Failure};
 use crate::exchange::Exchange;
 use crate::file_body::FileBody;
 use crate::metrics::Refused;
+use crate::patience::{self, Asked};
 use crate::trace::{Tap, Trace};
 use hyper::StatusCode;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -295,7 +296,12 @@ impl Body for ResponseBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let this = &mut *self;
-        match ready!(this.kind.poll(cx)) {
+        let Poll::Ready(frame) = this.kind.poll(cx) else {
+            patience::note(Asked::Waiting);
+            return Poll::Pending;
+        };
+        patience::note(Asked::Answered);
+        match frame {
             Some(Ok(frame)) => {
                 if let (Some(tap), Some(data)) = (&mut this.tap, frame.data_ref()) {
                     tap.see(data);

@@ -335,7 +335,8 @@ impl Default for Limits {
             connections_per_ip: 1_000,
             requests_per_connection: 1_000_000,
             requests: 1_000,
-            queue: 1_000,
+            // As many as connections: with less, a crowd that could be served within a second is turned away.
+            queue: 10_000,
             queue_timeout: secs(5),
             h2_streams: 128,
             h2_stream_window: 256 * KIB as u32,

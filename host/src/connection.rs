@@ -2,13 +2,14 @@
 
 use crate::conn::{Conn, Stop, Timed};
 use crate::metrics::Silence;
+use crate::patience::Patient;
 use crate::peer::Peer;
 use crate::stream::{Plain, SORRY, Stream};
 use crate::worker::{Guard, Worker};
 use crate::{Limits, proxy, service};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -115,8 +116,8 @@ fn h1_builder(limits: &Limits) -> http1::Builder {
     builder
 }
 
-fn h2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
-    let mut builder = http2::Builder::new(TokioExecutor::new());
+fn h2_builder(limits: &Limits) -> http2::Builder<Patient> {
+    let mut builder = http2::Builder::new(Patient(limits.write_timeout));
     builder
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.h2_streams)

@@ -280,7 +280,10 @@ const WORTH_A_SCAN: u64 = 512 * 1024;
 
 fn pool(config: &Config, memory: u64, idle: usize) -> PoolingAllocationConfig {
     let limits = &config.limits;
-    let instances = u32::try_from(limits.requests.saturating_add(idle)).unwrap_or(u32::MAX).max(1);
+    let requests = limits.requests.saturating_add(idle);
+    // A guest may go on after its answer, when its place is already another's.
+    let instances = requests.saturating_add(requests / 4).saturating_add(16);
+    let instances = u32::try_from(instances).unwrap_or(u32::MAX);
     // A composed component takes several core instances and memories for each request.
     let parts = instances.saturating_mul(4);
     let mut pool = PoolingAllocationConfig::new();

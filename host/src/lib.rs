@@ -53,6 +53,7 @@ mod metrics_page;
 mod networks;
 mod otel;
 mod outbound;
+mod patience;
 mod peer;
 mod proxy;
 mod ranges;

@@ -5,7 +5,7 @@ use crate::body::RequestBody;
 use crate::exchange::Exchange;
 use crate::forwarded::Origin;
 use crate::metrics::Refused;
-use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 use std::sync::Arc;
@@ -35,6 +35,8 @@ impl Refusal {
         match self.status {
             StatusCode::URI_TOO_LONG => Refused::UriBytes,
             StatusCode::EXPECTATION_FAILED => Refused::Expectation,
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Refused::HeaderCount,
+            StatusCode::NOT_IMPLEMENTED if self.reason == CODING => Refused::Coding,
             StatusCode::NOT_IMPLEMENTED => Refused::Connect,
             StatusCode::PAYLOAD_TOO_LARGE => Refused::BodyBytes,
             _ => Refused::Malformed,
@@ -49,7 +51,7 @@ const fn refuse<T>(status: StatusCode, reason: &'static str) -> Result<T, Refusa
 /// Checks the head of a request and makes its target absolute.
 ///
 /// # Errors
-/// 400 for a request that could mean two things, 414, 417 and 501 as their names say.
+/// 400 for a request that could mean two things, 414, 417, 431 and 501 as their names say.
 pub(crate) fn check_head<B>(
     request: &mut hyper::Request<B>,
     limits: &Limits,
@@ -58,6 +60,10 @@ pub(crate) fn check_head<B>(
 ) -> Result<(), Refusal> {
     if request.method() == Method::CONNECT {
         return refuse(StatusCode::NOT_IMPLEMENTED, "this host is no proxy");
+    }
+    // HTTP/1 heads were counted when they were read.
+    if request.headers().len() > limits.header_count {
+        return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "too many header fields");
     }
     let asked = authority(request, local)?;
     let authority = origin.authority.clone().unwrap_or(asked);
@@ -70,6 +76,7 @@ pub(crate) fn check_head<B>(
         return refuse(StatusCode::BAD_REQUEST, "the target * is for OPTIONS alone");
     }
     check_expectation(request.headers())?;
+    check_coding(request.headers())?;
     strip_connection_fields(request.headers_mut());
     let mut parts = hyper::http::uri::Parts::default();
     parts.scheme = Some(if origin.https { Scheme::HTTPS } else { Scheme::HTTP });
@@ -94,6 +101,10 @@ fn authority<B>(request: &hyper::Request<B>, local: &Authority) -> Result<Author
         None => None,
     };
     if let Some(target) = request.uri().authority() {
+        // RFC 9112 3.2.3: the form without a scheme is for CONNECT alone; "GET path" is no path of a host "path".
+        if request.uri().scheme().is_none() {
+            return refuse(StatusCode::BAD_REQUEST, "the request target is neither a path nor a URL");
+        }
         if target.as_str().contains('@') {
             return refuse(StatusCode::BAD_REQUEST, "user information in the request target");
         }
@@ -143,6 +154,21 @@ fn check_expectation(headers: &HeaderMap) -> Result<(), Refusal> {
         None => Ok(()),
         Some(value) if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => Ok(()),
         Some(_) => refuse(StatusCode::EXPECTATION_FAILED, "unknown expectation"),
+    }
+}
+
+const CODING: &str = "a transfer coding that is not chunked alone";
+
+/// Refuses bodies in a coding that nobody here undoes: the guest would take it for the body (RFC 9112 6.1).
+fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
+    if !headers.contains_key(TRANSFER_ENCODING) {
+        return Ok(());
+    }
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    let first = codings.next().map(|coding| coding.as_bytes().trim_ascii());
+    match (first, codings.next()) {
+        (Some(coding), None) if coding.eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => refuse(StatusCode::NOT_IMPLEMENTED, CODING),
     }
 }
 
@@ -265,6 +291,8 @@ mod tests {
         check(v1, &["GET /", "Host: a/b"], "400");
         check(v1, &["GET http://y.org/p", "Host: x.org"], "http://y.org/p");
         check(v1, &["GET http://u@y.org/p", "Host: y.org"], "400");
+        check(v1, &["GET y.org", "Host: y.org"], "400");
+        check(v1, &["GET y.org:80", "Host: y.org"], "400");
         check(Version::HTTP_2, &["GET http://y.org/p", "Host: x.org"], "400");
         check(Version::HTTP_2, &["GET http://y.org/p"], "http://y.org/p");
     }
@@ -278,6 +306,10 @@ mod tests {
         check(v1, &["GET /", "Host: a", "Expect: 100-Continue"], "http://a/");
         check(v1, &["GET /", "Host: a", "Expect: cake"], "417");
         check(v1, &["GET /12345678901234567890", "Host: a"], "414");
+        check(v1, &[&["GET /", "Host: a"][..], &["X: 1"; 100]].concat(), "431");
+        check(v1, &["POST /", "Host: a", "Transfer-Encoding: Chunked"], "http://a/");
+        check(v1, &["POST /", "Host: a", "Transfer-Encoding: gzip, chunked"], "501");
+        check(v1, &["POST /", "Host: a", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked"], "501");
     }
 
     #[test]

@@ -121,24 +121,35 @@ impl Dispatcher {
     pub(crate) async fn handle(&self, request: Incoming) -> Result<Answer, Failure> {
         let taken = Taken(Arc::default(), request.hops);
         let open = Open(taken.clone());
-        let request = request.inner.map(BodyExt::boxed_unsync);
-        let (handler, number) = self.current();
-        let handled = handler.handle(taken.clone(), request);
+        let mut request = request.inner.map(BodyExt::boxed_unsync);
+        let begun = Instant::now();
         // The handler watches the guest's time as well, but not while the guest is busy.
         let limit = self.limits.request_timeout + Duration::from_millis(500);
-        let response = match tokio::time::timeout(limit, handled).await {
-            Err(_) => {
-                self.retire(number);
-                return Err(Failure::Timeout("request_timeout"));
-            }
-            Ok(Err(error)) => {
-                let failure = failure(&error, &taken);
-                if matches!(failure, Failure::Timeout(_)) {
+        let response = loop {
+            let (handler, number) = self.current();
+            let handled = handler.handle(taken.clone(), request);
+            match tokio::time::timeout(limit, handled).await {
+                Err(_) => {
                     self.retire(number);
+                    return Err(Failure::Timeout("request_timeout"));
                 }
-                return Err(failure);
+                Ok(Err(error)) => match unstarted(error) {
+                    // Instances that have answered give their room back a little later than their place.
+                    Ok(again) if begun.elapsed() < self.limits.queue_timeout => {
+                        request = again;
+                        tokio::time::sleep(LOOK_FOR_ROOM).await;
+                    }
+                    Ok(_) => return Err(Failure::Busy),
+                    Err(error) => {
+                        let failure = failure(&error, &taken);
+                        if matches!(failure, Failure::Timeout(_)) {
+                            self.retire(number);
+                        }
+                        return Err(failure);
+                    }
+                },
+                Ok(Ok(response)) => break response,
             }
-            Ok(Ok(response)) => response,
         };
         let (head, body) = response.into_parts();
         let stream = Stream { body, open, limits: self.limits.clone(), sleep: None, since: Instant::now() };
@@ -147,6 +158,21 @@ impl Dispatcher {
         }
         Ok(Answer { head, body: AnswerBody::P3(Box::new(stream)) })
     }
+}
+
+/// How long a request waits before it asks again whether there is room for its instance.
+const LOOK_FOR_ROOM: Duration = Duration::from_millis(5);
+
+/// Gives a request back that no instance has seen because there was no room for one.
+fn unstarted(error: wasmtime::Error) -> Result<hyper::Request<WasiBody>, wasmtime::Error> {
+    let is_full = error
+        .downcast_ref::<InstantiationError<Taken>>()
+        .is_some_and(|error| error.error.is::<wasmtime::PoolConcurrencyLimitError>());
+    if !is_full {
+        return Err(error);
+    }
+    let error = error.downcast::<InstantiationError<Taken>>()?;
+    Ok(error.request.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn failure(error: &wasmtime::Error, taken: &Taken) -> Failure {

@@ -138,3 +138,27 @@ fn the_twins_are_keys() {
     let config = Config::default();
     assert_eq!((config.addr.port(), config.limits.requests), (8080, 1000), "as the table says");
 }
+
+/// The tests that a page names as `FILE::TEST` in its tables.
+#[test]
+fn every_behaviour_names_tests_that_exist() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(folder.join("../docs/hardening.md")).expect("docs/hardening.md");
+    let table = |mark: &str| {
+        let (_, rest) = page.split_once(&format!("<!-- {mark} -->")).expect("the begin mark");
+        let (table, _) = rest.split_once(&format!("<!-- /{mark} -->")).expect("the end mark");
+        table.lines().filter(|line| line.contains('`') && line.starts_with('|')).collect::<Vec<_>>()
+    };
+    let rows = table("behaviour");
+    let numbers: Vec<u32> = rows.iter().filter_map(|row| row.split('|').nth(1)?.trim().parse().ok()).collect();
+    assert_eq!(numbers, (1..=42).collect::<Vec<_>>());
+    for row in rows.into_iter().chain(table("inside")) {
+        let names: Vec<&str> = row.split('`').filter(|word| word.contains("::")).collect();
+        assert!(!names.is_empty(), "{row} names no test");
+        for name in names {
+            let (file, test) = name.split_once("::").expect("a file");
+            let code = std::fs::read_to_string(folder.join(format!("tests/host/{file}.rs"))).unwrap_or_default();
+            assert!(code.contains(&format!("#[test]\nfn {test}()")), "{name} is no test");
+        }
+    }
+}

@@ -62,6 +62,7 @@ fn misdeeds_of_guests() {
         ("/status-body?404", Whole(404, "a body")),
         ("/slow-chunks?3", Whole(200, "tick\ntick\ntick\n")),
         ("/late-after-end?0", Whole(200, "whole")),
+        ("/forbidden", Whole(200, "forbidden,forbidden,forbidden,forbidden,forbidden,forbidden")),
     ] {
         check(&running, path, &wanted);
     }
@@ -143,5 +144,36 @@ fn work_after_the_answer_is_finished() {
     while !running.log().contains("late work done") {
         assert!(begin.elapsed().as_secs() < 10, "the guest was cut off: {}", running.log());
         std::thread::yield_now();
+    }
+}
+
+#[test]
+fn requests_that_are_refused_harm_no_instance() {
+    let mut config = config();
+    config.threads = 1;
+    let running = Running::serve(misbehave3(), config);
+    assert_eq!(Client::connect(running.server.addr()).get("/counter").text(), "1");
+    for head in
+        ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: \u{e9}\r\n\r\n", "GET x HTTP/1.1\r\nHost: a\r\n\r\n"]
+    {
+        assert_eq!(Client::connect(running.server.addr()).send(head).reply().status, 400, "{head:?}");
+    }
+    assert_eq!(Client::connect(running.server.addr()).get("/counter").text(), "2");
+}
+
+#[test]
+fn a_crowd_finds_room_for_its_instances() {
+    let mut config = config();
+    config.limits.requests = 4;
+    config.limits.queue_timeout = Duration::from_secs(10);
+    config.limits.post_return_timeout = Duration::from_millis(500);
+    let running = Running::serve(misbehave3(), config);
+    // Each works on after its answer, so that there are more instances than requests.
+    let mut crowd: Vec<Client> = (0..100).map(|_| Client::connect(running.server.addr())).collect();
+    for client in &mut crowd {
+        client.send("GET /late-after-end?20 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    for client in &mut crowd {
+        assert_eq!(client.reply().text(), "whole", "{}", running.log());
     }
 }

@@ -125,13 +125,33 @@ fn a_client_that_leaves_frees_its_place() {
     config.limits.requests = 1;
     config.limits.request_timeout = Duration::from_secs(60);
     config.limits.queue_timeout = Duration::from_secs(10);
-    let running = Running::start(config);
+    for component in [misbehave(), misbehave3()] {
+        let running = Running::serve(component, config.clone());
+        let mut leaves = Client::connect(running.server.addr());
+        leaves.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
+        std::thread::park_timeout(Duration::from_millis(100));
+        drop(leaves);
+        let reply = Client::connect(running.server.addr()).get("/early");
+        assert_eq!(reply.text(), "early");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_the_queue_is_not_served() {
+    let mut config = config();
+    config.limits.requests = 1;
+    config.threads = 1;
+    config.limits.queue_timeout = Duration::from_secs(10);
+    let running = Running::serve(misbehave3(), config);
+    let mut busy = Client::connect(running.server.addr());
+    busy.send("GET /sleep?500 HTTP/1.1\r\nHost: a\r\n\r\n");
+    std::thread::park_timeout(Duration::from_millis(100));
     let mut leaves = Client::connect(running.server.addr());
-    leaves.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
+    leaves.send("GET /counter HTTP/1.1\r\nHost: a\r\n\r\n");
     std::thread::park_timeout(Duration::from_millis(100));
     drop(leaves);
-    let reply = Client::connect(running.server.addr()).get("/early");
-    assert_eq!(reply.text(), "early");
+    let reply = Client::connect(running.server.addr()).get("/counter");
+    assert_eq!((reply.text().as_str(), busy.reply().text().as_str()), ("1", "slept"));
 }
 
 #[test]
@@ -139,17 +159,19 @@ fn a_busy_guest_does_not_starve_its_core() {
     let mut config = config();
     config.threads = 1;
     config.limits.cpu_time = Duration::from_secs(2);
-    config.limits.request_timeout = Duration::from_secs(10);
-    let running = Running::start(config);
-    let mut busy = Client::connect(running.server.addr());
-    busy.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
-    std::thread::park_timeout(Duration::from_millis(50));
-    let begin = Instant::now();
-    for _ in 0..5 {
-        assert_eq!(Client::connect(running.server.addr()).get("/early").text(), "early");
+    config.limits.request_timeout = Duration::from_secs(3);
+    for component in [misbehave(), misbehave3()] {
+        let running = Running::serve(component, config.clone());
+        let mut busy = Client::connect(running.server.addr());
+        busy.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
+        std::thread::park_timeout(Duration::from_millis(50));
+        let begin = Instant::now();
+        for _ in 0..5 {
+            assert_eq!(Client::connect(running.server.addr()).get("/early").text(), "early");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        assert_eq!(busy.reply().status, 504);
     }
-    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
-    assert_eq!(busy.reply().status, 504);
 }
 
 /// A drain waits for what a guest does after its answer, and says nothing of guests that had no work.

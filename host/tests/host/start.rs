@@ -260,3 +260,31 @@ fn check_tells_who_else_takes_a_component() {
         assert!(stdout.contains(part), "{part} is not in {stdout}");
     }
 }
+
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let mut child = tabi()
+        .args(["serve", &misbehave().display().to_string(), "--port", "0", "--set", "limits.request_timeout=10m"])
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tabi runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let first = lines.next().expect("a line").expect("text");
+    let url = first.strip_prefix("Serving HTTP on ").expect("the line for tests");
+    let addr = url.trim_start_matches("http://").trim_end_matches('/').parse().expect("an address");
+    let mut stuck = crate::client::Client::connect(addr);
+    stuck.send("GET /never HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut errors = BufReader::new(child.stderr.take().expect("stderr")).lines();
+    std::thread::park_timeout(std::time::Duration::from_millis(200));
+    signal(&child, "-TERM");
+    // The first waits for the request, and says so.
+    let line = errors.find_map(|line| line.ok().filter(|line| line.contains("once more to stop now")));
+    assert!(line.is_some());
+    let begin = std::time::Instant::now();
+    signal(&child, "-TERM");
+    assert!(child.wait().expect("an end").success());
+    assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    assert!(stuck.is_closed());
+}

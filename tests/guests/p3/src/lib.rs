@@ -5,7 +5,7 @@ mod fetch;
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use wasip3::clocks::monotonic_clock::wait_for;
-use wasip3::http::types::{ErrorCode, Fields, Request, Response};
+use wasip3::http::types::{ErrorCode, Fields, HeaderError, Request, Response};
 use wasip3::wit_bindgen::{StreamResult, spawn_local};
 use wasip3::{wit_future, wit_stream};
 
@@ -47,6 +47,7 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
             "/too-long" => Ok(respond(200, &[("content-length", "3")], b"12345")),
             "/status" => Ok(respond(number as u16, &[], b"")),
             "/status-body" => Ok(respond(number as u16, &[], b"a body")),
+            "/forbidden" => Ok(respond(200, &[], forbidden().as_bytes())),
             "/error" => Err(ErrorCode::InternalError(Some("the secret of the guest".into()))),
             "/refused" => Err(ErrorCode::ConnectionRefused),
             "/late-after-end" => {
@@ -133,6 +134,16 @@ fn fields(entries: &[(&str, &str)]) -> Fields {
         fields.append(name, value.as_bytes()).expect("append");
     }
     fields
+}
+
+fn forbidden() -> String {
+    ["connection", "transfer-encoding", "upgrade", "keep-alive", "host", "proxy-connection"]
+        .map(|name| match Fields::new().append(name, b"x") {
+            Err(HeaderError::Forbidden) => "forbidden",
+            Err(_) => "other",
+            Ok(()) => "allowed",
+        })
+        .join(",")
 }
 
 type Writer = wasip3::wit_bindgen::StreamWriter<u8>;
