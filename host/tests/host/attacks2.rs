@@ -141,7 +141,8 @@ fn answers_with_a_wrong_length_are_no_answers() {
         assert!(matches!(end, End::Answer(500, ..) | End::Reset(..)), "{path}: {end:?}");
     }
     let end = frames.ask(99, "/trap-after-length");
-    assert!(matches!(end, End::Reset(2, Some(200))), "{end:?}");
+    // Whether the head was already sent is a matter of time.
+    assert!(matches!(end, End::Reset(2, Some(200)) | End::Answer(500, ..)), "{end:?}");
     assert_eq!(frames.ask(101, "/early"), early());
 }
 
