@@ -2,11 +2,14 @@
 //!
 //! Instances are run by wasmtime's own `ProxyHandler`, one set of them per worker thread.
 
-use super::{Answer, AnswerBody, Failure, status_of_code};
+mod failure;
+
+use super::{Answer, AnswerBody, Failure};
 use crate::metrics::{Busy, Metrics};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
 use crate::{Limits, Log, Reuse, clock};
+use failure::{failure, unstarted};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
@@ -19,11 +22,9 @@ use tokio::time::Sleep;
 use wasmtime::component::GuestTaskId;
 use wasmtime::{Store, StoreContextMut};
 use wasmtime_wasi_http::handler::{
-    ExpirationError, HandlerState, Instance, InstantiationError, Proxy, ProxyHandler, ShouldAccept, TrapOrPanicError,
-    WorkerExpiration, WorkerState, WorkerStatus,
+    HandlerState, Instance, Proxy, ProxyHandler, ShouldAccept, WorkerExpiration, WorkerState, WorkerStatus,
 };
 use wasmtime_wasi_http::p3::bindings::ServicePre;
-use wasmtime_wasi_http::p3::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{WasiBody, WasiHttpView};
 
 /// The instances of one worker thread.
@@ -162,38 +163,6 @@ impl Dispatcher {
 
 /// How long a request waits before it asks again whether there is room for its instance.
 const LOOK_FOR_ROOM: Duration = Duration::from_millis(5);
-
-/// Gives a request back that no instance has seen because there was no room for one.
-fn unstarted(error: wasmtime::Error) -> Result<hyper::Request<WasiBody>, wasmtime::Error> {
-    let is_full = error
-        .downcast_ref::<InstantiationError<Taken>>()
-        .is_some_and(|error| error.error.is::<wasmtime::PoolConcurrencyLimitError>());
-    if !is_full {
-        return Err(error);
-    }
-    let error = error.downcast::<InstantiationError<Taken>>()?;
-    Ok(error.request.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-fn failure(error: &wasmtime::Error, taken: &Taken) -> Failure {
-    if error.is::<ExpirationError>() || taken.is(|life| life.late.load(Relaxed)) {
-        return Failure::Timeout("request_timeout");
-    }
-    if error.is::<TrapOrPanicError>() {
-        return Failure::Trap("the instance broke while it served this request".to_owned());
-    }
-    if let Some(error) = error.downcast_ref::<InstantiationError<Taken>>() {
-        if error.error.is::<tokio::time::error::Elapsed>() {
-            return Failure::Timeout("request_timeout");
-        }
-        return Failure::of(&error.error);
-    }
-    if let Some(code) = error.downcast_ref::<ErrorCode>() {
-        let code = format!("{code:?}");
-        return Failure::Code(status_of_code(&code), code);
-    }
-    Failure::of(error)
-}
 
 impl HandlerState for Handler {
     type StoreData = State;
