@@ -200,7 +200,7 @@ fn an_instance_of_0_2_ends_with_its_client() {
     // There is room for one instance, so that the second request has to wait for the end of the first.
     let settings = ["limits.requests=1", "limits.queue_timeout=60s", "server.access_log=text"];
     let server = Server::tabi_with(&component("streams"), &settings);
-    let lane = Lane { name: "tabi", server, is_p3: false, outbound: false };
+    let lane = Lane { name: "tabi", server, is_p3: false };
     let mut talk = lane.send("GET /ticks/1000000/5 HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert_eq!((talk.head().as_str(), talk.bytes(2).as_deref()), ("200", Ok(&b"1\n"[..])));
     drop(talk);
