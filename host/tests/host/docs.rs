@@ -85,6 +85,7 @@ const TWINS: &[(&str, &str, &str)] = &[
     ("ninja.external.configuration", "", "`--config`."),
     ("ninja.external.reload", "", "Left out: SIGHUP loads the component anew, and settings change with a restart."),
     ("ninja.splash.display", "", "Left out: the first lines say where the server listens."),
+    ("ninja.context", "", "The `prefix` of an [app](apps.md) in `[[apps]]`."),
     ("ninja.standalone.class", "", "Left out: the server is not part of the app. Any host of `wasi:http` serves it."),
     ("ninja.jetty.configuration", "", "Left out: there is one configuration."),
 ];
