@@ -61,7 +61,7 @@ pub(crate) struct Worker {
 /// How requests get to a guest.
 pub(crate) enum Dispatch {
     P2(Arc<p2::Dispatcher>),
-    P3(p3::Dispatcher),
+    P3(Box<p3::Dispatcher>),
 }
 
 /// A worker as the acceptor sees it.
@@ -123,7 +123,7 @@ impl Dispatch {
             })),
             Pre::P3(pre) => {
                 let pre = pre.clone();
-                Self::P3(p3::Dispatcher::new(blueprint, pre, reuse, random_id()))
+                Self::P3(Box::new(p3::Dispatcher::new(blueprint, pre, reuse, random_id())))
             }
         }
     }
