@@ -5,5 +5,10 @@
 wasmtime::component::bindgen!({
     path: "wit",
     world: "tabi:host/grants",
-    imports: { default: trappable },
+    imports: {
+        "wasi:config/store": trappable,
+        "wasi:logging/logging": trappable,
+        default: async | trappable,
+    },
+    with: { "wasi:keyvalue/store.bucket": crate::keyvalue::Bucket },
 });

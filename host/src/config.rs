@@ -249,6 +249,18 @@ pub struct Limits {
     pub log_line: usize,
     /// Bytes that one instance may log (the rest is dropped and counted).
     pub log_bytes: usize,
+    /// Bytes of a key of `wasi:keyvalue` (error in the guest).
+    pub keyvalue_key_bytes: usize,
+    /// Bytes of a value of `wasi:keyvalue` (error in the guest).
+    pub keyvalue_value_bytes: usize,
+    /// Keys of one call to `wasi:keyvalue`, and of one page of a listing (error in the guest).
+    pub keyvalue_keys: usize,
+    /// Calls to `wasi:keyvalue` of one request (error in the guest).
+    pub keyvalue_operations: u64,
+    /// How long one call to `wasi:keyvalue` may take (error in the guest).
+    pub keyvalue_timeout: Duration,
+    /// Bytes that the storage `memory:` holds (error in the guest).
+    pub keyvalue_memory: usize,
 }
 
 impl Config {
@@ -359,6 +371,12 @@ impl Default for Limits {
             outbound_idle_timeout: secs(30),
             log_line: 8 * KIB,
             log_bytes: 256 * KIB,
+            keyvalue_key_bytes: KIB,
+            keyvalue_value_bytes: MIB,
+            keyvalue_keys: 1_000,
+            keyvalue_operations: 10_000,
+            keyvalue_timeout: secs(5),
+            keyvalue_memory: 64 * MIB,
         }
     }
 }

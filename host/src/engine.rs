@@ -97,13 +97,21 @@ impl Engines {
 impl App {
     /// Loads the component at `path`.
     ///
+    /// What `old` has open is taken over where the same is granted.
+    ///
     /// # Errors
     /// When there is no such file, it is no component, it has no handler, it does not compile,
     /// or it imports what this host does not offer; one line that says so.
-    pub(crate) fn load(engines: &mut Engines, path: &Path, config: &Config, log: &Log) -> Result<Self, StartError> {
+    pub(crate) fn load(
+        engines: &mut Engines,
+        path: &Path,
+        config: &Config,
+        log: &Log,
+        old: Option<&Capabilities>,
+    ) -> Result<Self, StartError> {
         let bytes = read(path)?;
         let outline = Outline::read(path, &bytes)?;
-        let capabilities = Arc::new(Capabilities::open(&config.grants)?);
+        let capabilities = Arc::new(Capabilities::open(&config.grants, &config.limits, old)?);
         let engine = engines.get(&outline, log)?;
         let component = compile(&engine, path, &bytes, config, log)?;
         let pre = link(&engine, &component, &outline, path)?;
@@ -137,10 +145,11 @@ impl App {
         entry: &AppEntry,
         config: &Config,
         log: &Log,
+        old: Option<&Capabilities>,
     ) -> Result<Self, StartError> {
         let name = entry.name();
         let fail = |why: String| StartError::new(format!("app {name:?}: {why}"));
-        let mut app = Self::load(engines, &entry.path, config, log).map_err(|error| fail(error.to_string()))?;
+        let mut app = Self::load(engines, &entry.path, config, log, old).map_err(|error| fail(error.to_string()))?;
         let prefix = entry.prefix.trim_end_matches('/');
         if entry.strip_prefix && !prefix.is_empty() {
             let value = HeaderValue::from_str(prefix).ok().filter(|_| prefix.is_ascii());

@@ -3,9 +3,11 @@
 mod folder;
 mod value;
 
+use crate::Limits;
 use crate::StartError;
 use crate::bindings::wasi::config::store;
 use crate::bindings::wasi::logging::logging;
+use crate::keyvalue::{self, Keyvalue};
 use crate::outbound::Policy;
 use crate::store::State;
 use std::collections::BTreeMap;
@@ -28,6 +30,10 @@ pub struct Grants {
     pub outbound_private: Vec<String>,
     /// Files with certificates of authorities that it trusts besides the public ones.
     pub outbound_ca: Vec<String>,
+    /// Key-value storage: `file:PATH`, `memory:` or `redis://HOST:PORT/NUMBER`, or where that stands.
+    pub keyvalue: String,
+    /// Names of buckets in it, beside `default`.
+    pub keyvalue_buckets: Vec<String>,
 }
 
 /// Grants that have been checked and opened, shared by all instances of one component.
@@ -40,24 +46,31 @@ pub(crate) struct Capabilities {
     pub(crate) folders: Option<WasiFilesystemCtx>,
     /// Where requests may be sent.
     pub(crate) outbound: Arc<Policy>,
+    pub(crate) keyvalue: Option<Keyvalue>,
 }
 
 impl Capabilities {
-    /// Checks what is granted and opens what has to be open.
+    /// Checks what is granted and opens what has to be open, or takes it over from `old`.
     ///
     /// # Errors
     /// When a grant means nothing or can't be had, with its key.
-    pub(crate) fn open(grants: &Grants) -> Result<Self, StartError> {
+    pub(crate) fn open(grants: &Grants, limits: &Limits, old: Option<&Self>) -> Result<Self, StartError> {
         let fail = |key: &str, why: String| StartError::new(format!("grants.{key}: {why}"));
         let host = |name: &str| std::env::var(name).ok();
         let env = grants.env.iter().map(|entry| variable(entry, host)).collect::<Result<_, _>>();
         let config = grants.config.iter().map(|entry| value::pair(entry, host)).collect::<Result<_, _>>();
         let folders = (!grants.dirs.is_empty()).then(|| folder::open(&grants.dirs)).transpose();
+        let keyvalue = value::text(&grants.keyvalue, host).and_then(|place| {
+            let old = old.and_then(|old| old.keyvalue.as_ref());
+            let open = || Keyvalue::open(&place, &grants.keyvalue_buckets, limits, old);
+            (!place.is_empty()).then(open).transpose()
+        });
         Ok(Self {
             env: env.map_err(|why| fail("env", why))?,
             config: config.map_err(|why| fail("config", why))?,
             folders: folders.map_err(|why| fail("dirs", why))?,
             outbound: Arc::new(Policy::open(grants)?),
+            keyvalue: keyvalue.map_err(|why| fail("keyvalue", why))?,
         })
     }
 }
@@ -74,7 +87,8 @@ fn variable(entry: &str, host: impl Fn(&str) -> Option<String>) -> Result<(Strin
 /// Offers the interfaces of `host/wit`, whatever is granted: without a grant there is nothing behind them.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     store::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
-    logging::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+    logging::add_to_linker::<State, HasSelf<State>>(linker, |state| state)?;
+    keyvalue::add_to_linker(linker)
 }
 
 impl store::Host for State {
@@ -133,8 +147,10 @@ mod tests {
             (Grants { env: list("TABI_NOBODY"), ..Grants::default() }, "grants.env: \"TABI_NOBODY\""),
             (Grants { config: list("key"), ..Grants::default() }, "grants.config: \"key\" has no value"),
             (Grants { dirs: list("/no/such"), ..Grants::default() }, "grants.dirs: \"/no/such\""),
+            (Grants { keyvalue: "disk".to_owned(), ..Grants::default() }, "grants.keyvalue: \"disk\" is no storage"),
+            (Grants { keyvalue: "@/no/such".to_owned(), ..Grants::default() }, "grants.keyvalue: it wants the file"),
         ] {
-            let error = Capabilities::open(&grants).map(|_| ()).expect_err("refused");
+            let error = Capabilities::open(&grants, &Limits::default(), None).map(|_| ()).expect_err("refused");
             assert!(error.to_string().contains(part), "{error}");
         }
     }

@@ -9,7 +9,8 @@ const OFFERED: &[&str] =
     &["wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:cli/", "wasi:http/", "wasi:filesystem/", "wasi:sockets/"];
 
 /// Interfaces that are offered in one version only, because they are not stable yet.
-const DRAFTS: &[(&str, &str)] = &[("wasi:config/", "0.2.0-rc.1"), ("wasi:logging/", "0.1.0-draft")];
+const DRAFTS: &[(&str, &str)] =
+    &[("wasi:config/", "0.2.0-rc.1"), ("wasi:keyvalue/", "0.2.0-draft"), ("wasi:logging/", "0.1.0-draft")];
 
 /// Says which imports have nothing behind them until the operator grants something, and how to grant it.
 ///
@@ -17,6 +18,7 @@ const DRAFTS: &[(&str, &str)] = &[("wasi:config/", "0.2.0-rc.1"), ("wasi:logging
 pub(crate) fn ungranted(outline: &Outline, grants: &Grants, needed: bool) -> Vec<String> {
     let hints = [
         (true, "wasi:config/", grants.config.is_empty(), "values are granted in the table [grants.config]"),
+        (true, "wasi:keyvalue/", grants.keyvalue.is_empty(), "storage is granted with grants.keyvalue"),
         (false, "wasi:cli/environment", grants.env.is_empty(), "variables are granted with grants.env"),
         (false, "wasi:filesystem/", grants.dirs.is_empty(), "folders are granted with grants.dirs"),
     ];
@@ -56,7 +58,7 @@ fn describe(import: &str) -> String {
         package if OFFERED.iter().any(|known| known.trim_end_matches('/') == package) => {
             "not one of its stable versions, which are 0.2 and 0.3"
         }
-        "wasi:keyvalue" => "key-value storage, which this host can't grant yet",
+        "wasi:keyvalue" => "not the version of it that this host offers, which is 0.2.0-draft",
         "wasi:config" => "not the version of it that this host offers, which is 0.2.0-rc.1",
         "wasi:logging" => "not the version of it that this host offers, which is 0.1.0-draft",
         "wasi:blobstore" => "object storage, which no setting grants",
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn missing_imports_are_explained() {
-        check("wasi:keyvalue/store@0.2.0-draft", "wasi:keyvalue/store@0.2.0-draft (key-value");
+        check("wasi:keyvalue/store@0.2.0-draft2", "wasi:keyvalue/store@0.2.0-draft2 (not the version");
         check("wasi:http/types@0.3.0-rc-2025", "not one of its stable versions");
         check("acme:db/query", "wac plug");
         check("wasi:nn/graph@0.2.0-rc", "machine learning");

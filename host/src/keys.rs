@@ -65,14 +65,14 @@ macro_rules! get {
     (pagemap_scan, $value:expr) => {
         quote(if $value == PagemapScan::Auto { "auto" } else { "off" })
     };
-    (text, $value:expr) => {
-        quote(&$value)
-    };
     (line, $value:expr) => {
         quote(&$value)
     };
     (list, $value:expr) => {
         list(&$value)
+    };
+    (text, $value:expr) => {
+        quote(&$value)
     };
     (folder, $value:expr) => {
         quote(&$value.as_ref().map(|dir| dir.display().to_string()).unwrap_or_default())
@@ -124,11 +124,11 @@ macro_rules! set {
             other => Err(format!("{other:?} is neither auto nor off")),
         }
     };
-    (text, $text:expr) => {
-        Ok::<_, String>($text.to_owned())
-    };
     (list, $text:expr) => {
         Ok::<_, String>(parse_list($text))
+    };
+    (text, $text:expr) => {
+        Ok::<_, String>($text.to_owned())
     };
     (folder, $text:expr) => {
         Ok::<_, String>((!$text.is_empty()).then(|| $text.into()))
@@ -224,9 +224,17 @@ keys! {
     "limits.outbound_hops" count limits.outbound_hops "Times that a request comes back to the component by its own requests." "508";
     "limits.outbound_idle" count limits.outbound_idle "Connections to other servers that a thread keeps for later requests." "the oldest closed";
     "limits.outbound_idle_timeout" time limits.outbound_idle_timeout "Time that a connection to another server waits for a request." "closed";
+    "limits.keyvalue_key_bytes" size limits.keyvalue_key_bytes "Bytes of a key in key-value storage." "error in the guest";
+    "limits.keyvalue_value_bytes" size limits.keyvalue_value_bytes "Bytes of a value in key-value storage." "error in the guest";
+    "limits.keyvalue_keys" count limits.keyvalue_keys "Keys of one call to key-value storage, and of one page of a listing." "error in the guest";
+    "limits.keyvalue_operations" count limits.keyvalue_operations "Calls to key-value storage for one request." "error in the guest";
+    "limits.keyvalue_timeout" time limits.keyvalue_timeout "Time for one call to key-value storage." "error in the guest";
+    "limits.keyvalue_memory" size limits.keyvalue_memory "Bytes that the storage memory: holds." "error in the guest";
     "grants.env" list grants.env "Variables of the guest's environment: NAME=value, or NAME for the host's own value." "";
     "grants.config" list grants.config "Values that the guest reads by wasi:config: KEY=value, KEY=@FILE or KEY=$NAME; a table will do as well." "";
     "grants.dirs" list grants.dirs "Folders that the guest may read: FOLDER, FOLDER:NAME, and :rw after it to write as well." "";
+    "grants.keyvalue" text grants.keyvalue "Key-value storage: file:PATH, memory: or redis://HOST:PORT/NUMBER, or @FILE or $NAME where that stands; empty for none." "";
+    "grants.keyvalue_buckets" list grants.keyvalue_buckets "Buckets that the guest may open, beside the one called default." "";
     "grants.outbound" list grants.outbound "Where the guest may send requests: https://api.example.org, https://*.example.org, http://10.0.0.1:8080, https://example.org/v1/, or * for everywhere." "";
     "grants.outbound_private" list grants.outbound_private "Networks that are not public and may be sent requests all the same: 10.0.0.0/8, an address, or * for all of them." "";
     "grants.outbound_ca" list grants.outbound_ca "Files with certificates (PEM) of authorities that are trusted for the guest's requests besides the public ones." "";
@@ -265,22 +273,8 @@ pub(crate) fn find_own(name: &str) -> Result<&'static Key, String> {
 /// The name most like `name`, if it is like it at all: a suggestion that shares little with what was written is a
 /// riddle and no help.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let (steps, known) = known.map(|known| (distance(name, known), known)).min()?;
+    let (steps, known) = known.map(|known| (crate::spelling::distance(name, known), known)).min()?;
     (steps <= name.len().max(known.len()) / 3).then_some(known)
-}
-
-/// How many letters must change to turn `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A value that is one of a few words.

@@ -44,6 +44,7 @@ mod hosts;
 mod imports;
 mod inspect;
 pub mod keys;
+mod keyvalue;
 mod listener;
 mod log;
 mod media;
@@ -65,6 +66,7 @@ mod server;
 mod service;
 mod site;
 mod sources;
+mod spelling;
 mod store;
 mod stream;
 mod tls;
@@ -116,7 +118,7 @@ impl Host {
         let sources = sources::Sources::open(&config)?;
         let map = Map::around_one(path, &config.site)?;
         let mut engines = Engines::for_one(&config);
-        let app = App::load(&mut engines, path, &config, &log)?;
+        let app = App::load(&mut engines, path, &config, &log, None)?;
         Ok(Self { apps: vec![app], entries: Vec::new(), engines, map: Arc::new(map), config, sources, log })
     }
 
@@ -138,7 +140,7 @@ impl Host {
         };
         let entries = config.site.apps.iter().map(own).collect::<Result<Vec<_>, _>>()?;
         let mut engines = Engines::for_all(&config, &entries)?;
-        let load = |(entry, own): &(AppEntry, Config)| App::load_entry(&mut engines, entry, own, &log);
+        let load = |(entry, own): &(AppEntry, Config)| App::load_entry(&mut engines, entry, own, &log, None);
         let apps = entries.iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { apps, entries, engines, map: Arc::new(map), config, sources, log })
     }
@@ -150,7 +152,8 @@ impl Host {
     /// # Errors
     /// As [`load`](Self::load); the server goes on as before.
     pub fn reload(&mut self, server: &Server, path: &Path) -> Result<(), StartError> {
-        let loaded = App::load(&mut self.engines, path, &self.config, &self.log);
+        let old = self.apps.first().map(|app| &*app.capabilities);
+        let loaded = App::load(&mut self.engines, path, &self.config, &self.log, old);
         server.reloaded(if loaded.is_ok() { Reload::Done } else { Reload::Refused });
         let app = loaded?;
         server.replace(0, &app);
@@ -170,7 +173,7 @@ impl Host {
             return Ok(false);
         }
         let entry = AppEntry { path: path.to_owned(), name: entry.name(), ..entry.clone() };
-        let loaded = App::load_entry(&mut self.engines, &entry, own, &self.log);
+        let loaded = App::load_entry(&mut self.engines, &entry, own, &self.log, Some(&app.capabilities));
         server.reloaded(if loaded.is_ok() { Reload::Done } else { Reload::Refused });
         *app = loaded?;
         server.replace(number, app);

@@ -2,6 +2,7 @@
 
 use crate::grants::Capabilities;
 use crate::guest_log::{Channel, GuestLog};
+use crate::keyvalue::Allowance;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::outbound::{Client, Origin, Sent};
@@ -35,9 +36,10 @@ pub struct State {
     /// Made when the guest first asks for it; most requests never do.
     wasi: Option<Box<WasiCtx>>,
     http: WasiHttpCtx,
-    table: ResourceTable,
+    pub(crate) table: ResourceTable,
     memory: Memory,
-    limits: Arc<Limits>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) operations: Allowance,
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) log: GuestLog,
     _alive: Alive,
@@ -74,6 +76,7 @@ impl State {
             table,
             memory: Memory::new(limits),
             limits: limits.clone(),
+            operations: Allowance::new(limits),
             capabilities: capabilities.clone(),
             log: GuestLog::new(log.clone(), id, limits),
             _alive: Alive::new(metrics),
@@ -105,12 +108,18 @@ impl State {
     pub(crate) fn set_id(&mut self, id: u64) {
         self.log.set_id(id);
         self.hooks.id = id;
+        self.renew();
     }
 
     /// Notes how often the request that comes in was here before; `alone` is whether no other is under way.
     pub(crate) fn set_hops(&mut self, hops: u32, alone: bool) {
         // Nobody knows for which of several requests the guest sends its own, so the longest way counts.
         self.hooks.hops = if alone { hops } else { self.hooks.hops.max(hops) };
+    }
+
+    /// Gives the instance what each request may use anew.
+    pub(crate) fn renew(&self) {
+        self.operations.renew(&self.limits);
     }
 }
 

@@ -10,7 +10,7 @@ type Program = (&'static str, &'static str);
 
 /// The programs that tests run. A test asks for its program with [`program`], so that a missing one
 /// is a failure that says what helps.
-const PROGRAMS: [Program; 8] = [
+const PROGRAMS: [Program; 9] = [
     ("curl", "curl"),
     ("h2load", "nghttp2-client"),
     ("nghttp", "nghttp2-client"),
@@ -18,6 +18,7 @@ const PROGRAMS: [Program; 8] = [
     ("node", "nodejs"),
     ("openssl", "openssl"),
     ("prlimit", "util-linux"),
+    ("redis-server", "redis-server"),
     (PYTHON_H2, "python3-h2"),
 ];
 

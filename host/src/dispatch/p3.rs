@@ -313,6 +313,7 @@ impl WorkerState for Worker {
         }
         // Each request brings the fuel for its own host calls.
         store.set_hostcall_fuel(self.limits.hostcall_bytes);
+        store.data().renew();
         let (life, limit) = (self.life.clone(), self.limits.request_timeout);
         Box::pin(async move {
             tokio::time::sleep(limit).await;

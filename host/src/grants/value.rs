@@ -18,20 +18,32 @@ pub(super) fn pair(entry: &str, host: impl Fn(&str) -> Option<String>) -> Result
     if name.is_empty() || name.contains('\0') {
         return Err(format!("{name:?} is no name; write NAME=value"));
     }
-    let value = match text.as_bytes() {
-        [b'@', b'@', ..] | [b'$', b'$', ..] => text.get(1..).unwrap_or_default().to_owned(),
-        [b'@', ..] => file(Path::new(text.trim_start_matches('@'))).map_err(fail)?,
-        [b'$', ..] => {
-            let variable = text.trim_start_matches('$');
-            host(variable)
-                .ok_or_else(|| fail(format!("wants {variable}, which is not in the environment of the host")))?
-        }
-        _ => text.to_owned(),
-    };
+    let value = resolved(text, host).map_err(fail)?;
     if value.contains('\0') {
         return Err(fail("has a zero byte in its value".to_owned()));
     }
     Ok((name.to_owned(), value))
+}
+
+/// Reads a value that stands alone.
+///
+/// # Errors
+/// When it can't be had.
+pub(super) fn text(text: &str, host: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    resolved(text, host).map_err(|why| format!("it {why}"))
+}
+
+/// What a value stands for; an error continues "the value ".
+fn resolved(text: &str, host: impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    match text.as_bytes() {
+        [b'@', b'@', ..] | [b'$', b'$', ..] => Ok(text.get(1..).unwrap_or_default().to_owned()),
+        [b'@', ..] => file(Path::new(text.trim_start_matches('@'))),
+        [b'$', ..] => {
+            let variable = text.trim_start_matches('$');
+            host(variable).ok_or_else(|| format!("wants {variable}, which is not in the environment of the host"))
+        }
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// The text of a file without the end of its last line, which editors put there.

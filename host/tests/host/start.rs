@@ -75,10 +75,10 @@ fn reasons_not_to_start() {
     check(&[&path("command.wasm", &command)], &["no HTTP handler", "it is a command"]);
     let other = component(None, Some("acme:db/query"));
     check(&[&path("other.wasm", &other)], &["it exports acme:db/query"]);
-    let hungry = component(Some("wasi:keyvalue/store@0.2.0-draft"), Some("wasi:http/incoming-handler@0.2.0"));
+    let hungry = component(Some("wasi:keyvalue/store@0.2.0-draft2"), Some("wasi:http/incoming-handler@0.2.0"));
     check(
         &[&path("hungry.wasm", &hungry)],
-        &["imports what this host does not offer", "wasi:keyvalue/store@0.2.0-draft", "key-value"],
+        &["imports what this host does not offer", "wasi:keyvalue/store@0.2.0-draft2", "which is 0.2.0-draft"],
     );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("bound").port().to_string();

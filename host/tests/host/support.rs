@@ -64,6 +64,48 @@ pub fn config() -> Config {
     config
 }
 
+/// A folder of a test's own, gone when it is dropped.
+pub struct Room(PathBuf);
+
+impl Room {
+    /// Makes an empty folder.
+    pub fn new(name: &str) -> Self {
+        let room = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tabi-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&room);
+        std::fs::create_dir_all(&room).expect("a folder");
+        Self(room)
+    }
+
+    /// Takes a folder that is there.
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Its name, which no other test has.
+    pub fn name(&self) -> String {
+        self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Writes a file, and returns its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A running host and its log.
 pub struct Running {
     pub server: Server,

@@ -1,6 +1,7 @@
 //! A service that uses what a host may grant, and tells what came of it: each path is one use, and the query is what it
 //! is used on.
 
+mod keys;
 #[cfg(feature = "p2")]
 mod p2;
 #[cfg(feature = "p3")]
@@ -35,6 +36,7 @@ fn answer(target: &str) -> String {
             Ok(entries) => lines(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned())),
             Err(error) => format!("{:?}", error.kind()),
         },
+        _ if path.starts_with("/keys/") => told(keys::answer(path, name, value)),
         _ => "no such use".to_owned(),
     }
 }
