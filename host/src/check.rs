@@ -24,21 +24,21 @@ pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
     let hints: Vec<String> = apps.iter().flat_map(App::hints).cloned().collect();
     let refusal = loaded.err();
     if as_json {
-        println!("{}", object(&path, &outline, refusal.as_ref()));
+        say!("{}", object(&path, &outline, refusal.as_ref()));
         // The object says everything.
         return refusal.map_or(Ok(()), |_| Err(StartError::new(format!("{} can't be served here", path.display()))));
     }
     let name = path.display();
     match &refusal {
-        None => println!("{name} is fine: it exports {}", handlers(&outline).join(" and ")),
-        Some(_) => println!("{name} exports {}", handlers(&outline).join(" and ")),
+        None => say!("{name} is fine: it exports {}", handlers(&outline).join(" and ")),
+        Some(_) => say!("{name} exports {}", handlers(&outline).join(" and ")),
     }
     let short = refusal.as_ref().map(|_| "see below");
     for verdict in verdicts(&outline, short) {
-        println!("  {:<17} {}", verdict.host, verdict.answer);
+        say!("  {:<17} {}", verdict.host, verdict.answer);
     }
     for hint in hints {
-        println!("{hint}, if it needs any");
+        say!("{hint}, if it needs any");
     }
     refusal.map_or(Ok(()), Err)
 }
@@ -49,13 +49,13 @@ fn apps(host: &Host, as_json: bool) -> Result<(), StartError> {
     for app in host.apps() {
         let outline = Outline::open(app.path())?;
         if as_json {
-            println!("{}", object(app.path(), &outline, None));
+            say!("{}", object(app.path(), &outline, None));
             continue;
         }
         let (name, path, exports) = (app.name(), app.path().display(), handlers(&outline).join(" and "));
-        println!("app {name:?} ({path}) is fine: it exports {exports}");
+        say!("app {name:?} ({path}) is fine: it exports {exports}");
         for hint in app.hints() {
-            println!("{hint}, if it needs any");
+            say!("{hint}, if it needs any");
         }
     }
     Ok(())

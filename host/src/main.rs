@@ -1,5 +1,13 @@
 //! The program `tabi`: arguments, then a host, then signals.
 
+/// Writes a line to standard output; that nobody reads it any more is no reason to stop.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod check;
 mod cli;
 mod subject;
@@ -25,10 +33,10 @@ fn main() -> ExitCode {
         }
         Command::Check { target, json } => check::check(&target, json),
         Command::Config(args) => {
-            args.settings.resolve(&args.path, env).map(|config| print!("{}", file::print(&config)))
+            args.settings.resolve(&args.path, env).map(|config| say!("{}", file::print(&config).trim_end()))
         }
         Command::Build(args) => {
-            subject::build(&args.path, &args.build).map(|component| println!("{}", component.display()))
+            subject::build(&args.path, &args.build).map(|component| say!("{}", component.display()))
         }
     };
     match done {
@@ -64,7 +72,7 @@ fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
     if let Some(admin) = &admin {
         let names: Vec<_> = host.apps().iter().map(App::display_name).collect();
         admin.watch(&server, &names.iter().map(String::as_str).collect::<Vec<_>>());
-        println!("Serving metrics and health on http://{}/", admin.addr());
+        say!("Serving metrics and health on http://{}/", admin.addr());
     }
     notify(&log, &[NotifyState::Ready]);
     let watched = if dev { subject.sources() } else { &[] };
@@ -83,12 +91,12 @@ fn serve(args: &Target, dev: bool) -> Result<(), StartError> {
 fn announce(server: &Server) {
     for endpoint in server.endpoints() {
         let name = if endpoint.starts_with("https") { "HTTPS" } else { "HTTP" };
-        println!("Serving {name} on {endpoint}");
+        say!("Serving {name} on {endpoint}");
     }
     if let Some(first) = server.endpoints().next() {
         match first.split_once("+unix:") {
-            Some((scheme, path)) => println!("Try: curl --unix-socket {path} {scheme}://localhost/"),
-            None => println!("Try: curl {first}"),
+            Some((scheme, path)) => say!("Try: curl --unix-socket {path} {scheme}://localhost/"),
+            None => say!("Try: curl {first}"),
         }
     }
 }

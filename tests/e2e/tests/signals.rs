@@ -4,8 +4,9 @@ use e2e::{Server, component, component_p3, release};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -36,6 +37,30 @@ fn rest(mut stream: BufReader<TcpStream>) -> String {
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn nobody_has_to_read_where_it_listens() {
+    let socket = std::env::temp_dir().join(format!("tabi-unread-{}.sock", std::process::id()));
+    let mut command = Command::new(release("tabi"));
+    command.arg("serve").arg(component("hello")).args(["--set", "server.http=off", "--set"]);
+    command.arg(format!("server.unix={}", socket.display())).stdout(Stdio::piped());
+    let mut server = command.spawn().unwrap();
+    drop(server.stdout.take());
+    let begin = Instant::now();
+    let mut stream = loop {
+        match UnixStream::connect(&socket) {
+            Ok(stream) => break stream,
+            Err(error) => assert!(begin.elapsed() < PATIENCE, "{error}"),
+        }
+    };
+    write!(stream, "GET /health HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.0 200") && answer.ends_with("healthy"), "{answer}");
+    let done = Command::new("kill").args(["-TERM", &server.id().to_string()]).status();
+    assert!(done.is_ok_and(|status| status.success()));
+    assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
 #[test]
