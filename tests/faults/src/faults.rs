@@ -202,6 +202,34 @@ pub fn reloads() -> Outcome {
     outcome(&server, done, format!("{count} reloads"))
 }
 
+/// Connections that say anything at all, some of them after a proper beginning.
+pub fn noise() -> Outcome {
+    const BEGINNINGS: [&[u8]; 4] = [
+        b"",
+        b"GET /early HTTP/1.1\r\n",
+        b"POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ];
+    let server = serve(&["limits.header_timeout=1s", "limits.idle_timeout=1s", "limits.body_timeout=1s"]);
+    let load = Load::start(&server.address, EARLY);
+    let (begin, mut count, mut state) = (Instant::now(), 0_usize, 0x9e37_79b9_7f4a_7c15_u64);
+    while begin.elapsed() < WHILE {
+        let Some(mut client) = Client::connect(&server.address) else { continue };
+        let mut bytes = BEGINNINGS[count % BEGINNINGS.len()].to_vec();
+        for _ in 0..64 {
+            // xorshift: the same bytes in every run.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.extend(state.to_le_bytes());
+        }
+        client.send(&bytes);
+        count += 1;
+    }
+    let done = load.stop();
+    outcome(&server, done, format!("{count} connections"))
+}
+
 /// Ordinary clients beside one that attacks over and over, each time on a new connection.
 fn beside(settings: &[&str], attack: impl Fn(SocketAddr, &AtomicU64) + Send + Sync + 'static) -> Outcome {
     let server = serve(settings);

@@ -83,6 +83,16 @@ impl Client {
 
     /// Gives the status of a whole answer.
     pub fn answer(&mut self) -> Option<u16> {
+        self.whole().map(|(status, _)| status)
+    }
+
+    /// Asks, and gives the body of an answer that is 200 and has a length.
+    pub fn get_text(&mut self, path: &str) -> Option<String> {
+        let (status, body) = if self.ask(path) { self.whole()? } else { return None };
+        if status == 200 { String::from_utf8(body).ok() } else { None }
+    }
+
+    fn whole(&mut self) -> Option<(u16, Vec<u8>)> {
         let end = loop {
             match self.1.windows(4).position(|four| four == b"\r\n\r\n") {
                 Some(end) => break end + 4,
@@ -104,8 +114,8 @@ impl Client {
         while self.1.len() < end {
             self.more()?;
         }
-        self.1.drain(..end);
-        head.split(' ').nth(1)?.parse().ok()
+        let body = self.1.drain(..end).collect();
+        Some((head.split(' ').nth(1)?.parse().ok()?, body))
     }
 
     fn more(&mut self) -> Option<()> {

@@ -5,6 +5,7 @@
 #[path = "../../../host/tests/host/frames.rs"]
 mod frames;
 
+mod crash;
 mod faults;
 mod load;
 
@@ -24,7 +25,7 @@ pub struct Outcome {
 
 type Fault = (&'static str, fn() -> Outcome);
 
-const FAULTS: [Fault; 14] = [
+const FAULTS: [Fault; 16] = [
     ("nothing, for comparison", faults::nothing),
     ("9,900 idle connections", faults::idle),
     ("9,900 clients at once, a component for 0.3", faults::crowd),
@@ -35,6 +36,8 @@ const FAULTS: [Fault; 14] = [
     ("no space for compiled components", faults::full_cache),
     ("a guest that traps on every second request", faults::traps),
     ("a new component every 500 ms (SIGHUP)", faults::reloads),
+    ("kill -9 while eight clients store values", crash::kill),
+    ("random bytes", faults::noise),
     ("HTTP/2: rapid reset", faults::rapid_reset),
     ("HTTP/2: resets that the host is made to send", faults::made_reset),
     ("HTTP/2: CONTINUATION without end", faults::continuation),
