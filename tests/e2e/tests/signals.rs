@@ -110,12 +110,33 @@ fn scratch(name: &str) -> PathBuf {
     folder
 }
 
-/// Asks again and again, on one connection and on new ones, and counts answers and failures.
-fn clients(address: &str, stop: &Arc<AtomicBool>) -> Vec<thread::JoinHandle<(usize, Vec<String>)>> {
-    let kept = |address: String, stop: Arc<AtomicBool>| {
-        let mut answers = 0;
+/// What two clients have done so far, one that keeps its connection and one that makes a new one for each request.
+#[derive(Default)]
+struct Asked {
+    stop: AtomicBool,
+    answers: [AtomicUsize; 2],
+}
+
+impl Asked {
+    fn count(&self) -> [usize; 2] {
+        [self.answers[0].load(Relaxed), self.answers[1].load(Relaxed)]
+    }
+
+    /// Waits until both have had some more answers than `before`.
+    fn wait_for_more(&self, before: [usize; 2]) {
+        let begin = Instant::now();
+        while self.count().iter().zip(before).any(|(now, before)| *now < before + 5) {
+            assert!(begin.elapsed() < PATIENCE, "no answers: {before:?}, {:?}", self.count());
+            thread::yield_now();
+        }
+    }
+}
+
+/// Asks again and again, on one connection and on new ones, and gives the failures.
+fn clients(address: &str, asked: &Arc<Asked>) -> Vec<thread::JoinHandle<Vec<String>>> {
+    let kept = |address: String, asked: Arc<Asked>| {
         let mut stream = BufReader::new(tabi_corpus::connect(&address).unwrap());
-        while !stop.load(Relaxed) {
+        while !asked.stop.load(Relaxed) {
             write!(stream.get_mut(), "GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
             let status = line(&mut stream);
             let mut length = 0;
@@ -131,15 +152,15 @@ fn clients(address: &str, stop: &Arc<AtomicBool>) -> Vec<thread::JoinHandle<(usi
             let mut body = vec![0; length];
             stream.read_exact(&mut body).unwrap();
             if status != "HTTP/1.1 200 OK" || body != b"healthy" {
-                return (answers, vec![format!("{status} {}", String::from_utf8_lossy(&body))]);
+                return vec![format!("{status} {}", String::from_utf8_lossy(&body))];
             }
-            answers += 1;
+            asked.answers[0].fetch_add(1, Relaxed);
         }
-        (answers, Vec::new())
+        Vec::new()
     };
-    let fresh = |address: String, stop: Arc<AtomicBool>| {
-        let (mut answers, mut failures) = (0, Vec::new());
-        while !stop.load(Relaxed) {
+    let fresh = |address: String, asked: Arc<Asked>| {
+        let mut failures = Vec::new();
+        while !asked.stop.load(Relaxed) {
             let mut stream = tabi_corpus::connect(&address).unwrap();
             let mut text = String::new();
             let sent = write!(stream, "GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
@@ -147,12 +168,12 @@ fn clients(address: &str, stop: &Arc<AtomicBool>) -> Vec<thread::JoinHandle<(usi
             if read.is_err() || !text.starts_with("HTTP/1.1 200 OK") || !text.ends_with("healthy") {
                 failures.push(format!("{read:?} {text}"));
             }
-            answers += 1;
+            asked.answers[1].fetch_add(1, Relaxed);
         }
-        (answers, failures)
+        failures
     };
     let (a, b) = (address.to_owned(), address.to_owned());
-    let (s, t) = (stop.clone(), stop.clone());
+    let (s, t) = (asked.clone(), asked.clone());
     vec![thread::spawn(move || kept(a, s)), thread::spawn(move || fresh(b, t))]
 }
 
@@ -163,8 +184,8 @@ fn a_new_component_drops_no_request_and_a_broken_one_changes_nothing() {
     let (old, new) = (component("hello"), component_p3("hello"));
     deploy(&old, &served);
     let server = Server::tabi(&served);
-    let stop = Arc::new(AtomicBool::new(false));
-    let clients = clients(&server.address, &stop);
+    let asked = Arc::new(Asked::default());
+    let clients = clients(&server.address, &asked);
     let broken = folder.join("broken.wasm");
     fs::write(&broken, &fs::read(&old).unwrap()[..1000]).unwrap();
     for (file, said) in [
@@ -174,14 +195,15 @@ fn a_new_component_drops_no_request_and_a_broken_one_changes_nothing() {
         (&new, "the component has changed and is served from now on"),
     ] {
         deploy(file, &served);
+        let before = asked.count();
         signal(&server, "-HUP");
         assert!(server.wait_for(said).is_some(), "{said:?} was not said");
+        asked.wait_for_more(before);
     }
-    stop.store(true, Relaxed);
+    asked.stop.store(true, Relaxed);
     for client in clients {
-        let (answers, failures) = client.join().unwrap();
-        assert!(failures.is_empty(), "{} of {answers} failed, such as {:?}", failures.len(), failures.first());
-        assert!(answers > 10, "{answers} answers show nothing");
+        let failures = client.join().unwrap();
+        assert!(failures.is_empty(), "{} failed, such as {:?}", failures.len(), failures.first());
     }
 }
 
