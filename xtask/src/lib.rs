@@ -4,6 +4,7 @@ pub mod apps;
 pub mod ci;
 pub mod costs;
 pub mod dependencies;
+pub mod dist;
 pub mod encoders;
 pub mod fuzz;
 pub mod packages;

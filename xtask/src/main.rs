@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, costs, dependencies, encoders, fuzz, packages, peers, run, say, sizes, trial};
+use xtask::{apps, ci, costs, dependencies, dist, encoders, fuzz, packages, peers, run, say, sizes, trial};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -14,6 +14,7 @@ const USAGE: &str = "cargo xtask <command>
   bench [option…]    the servers under load, side by side, for docs/benchmarks.md (bench --help)
   costs              what each convenience costs in a component, against tests/costs/costs.toml;
                      --bless writes it, and docs/costs.md
+  dist               the server with everything linked into it, as one file for other machines
   encoders           what compressing in a component would cost: the table of docs/compression.md
   dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
   faults [name…]     the server under faults and attacks, while others ask on; --bless writes docs/hardening.md
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
             run::run(run::cargo().current_dir(folder).args(["run", "--release", "--quiet", "--"]).args(rest))
         }
         ["costs"] => costs::print(),
+        ["dist"] => dist::build(),
         ["dependencies"] => dependencies::check(),
         ["faults", rest @ ..] => {
             let faults = ["run", "--release", "--quiet", "--package", "faults", "--"];
