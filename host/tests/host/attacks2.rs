@@ -237,7 +237,10 @@ fn a_window_of_a_stream_that_overflows_resets_the_stream() {
 
 #[test]
 fn more_bytes_than_the_window_are_refused() {
-    let running = Running::start(config());
+    // The guest must not have its answer, a 504, before the flood is over.
+    let mut config = config();
+    config.limits.request_timeout = std::time::Duration::from_secs(60);
+    let running = Running::start(config);
     fatal(&running, "a flood of DATA", &[FLOW_CONTROL_ERROR], |frames| {
         // A guest that never reads: nothing is given back.
         frames.head(3, &request("POST", "/never"), 0);

@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
@@ -98,7 +98,9 @@ impl Frames {
     /// Reads until the stream, or the connection, has ended.
     pub fn end(&mut self, stream: u32) -> End {
         let (mut status, mut body, mut trailers) = (None, Vec::new(), false);
+        let begin = Instant::now();
         while let Some(frame) = self.read() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "stream {stream} does not end");
             match frame.kind {
                 HEADERS if frame.stream == stream && status.is_none() => status = status_of(&frame.payload),
                 HEADERS if frame.stream == stream => trailers = true,
@@ -142,7 +144,11 @@ impl Frames {
 
     /// Reads to the end of the connection, and tells the code of its GOAWAY.
     pub fn closed(&mut self) -> Option<u32> {
-        while self.read().is_some() {}
+        let begin = Instant::now();
+        while self.read().is_some() {
+            // The host's own PINGs would keep this connection for ever.
+            assert!(begin.elapsed() < Duration::from_secs(60), "the host does not close");
+        }
         self.goodbye.map(|(code, _)| code)
     }
 
