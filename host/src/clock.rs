@@ -45,5 +45,5 @@ pub fn start() {
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Vec<EngineWeak>> {
-    ENGINES.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    crate::lock::lock(&ENGINES)
 }

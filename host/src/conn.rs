@@ -3,6 +3,7 @@
 //! The timers are lazy: a deadline moves by storing a number, and the one armed sleep looks,
 //! when it wakes, whether the deadline has moved. A busy connection pays no timer per request.
 
+use crate::lock::lock;
 use crate::metrics::{Metrics, Silence};
 use crate::networks::Networks;
 use crate::peer::Peer;
@@ -114,7 +115,7 @@ impl Conn {
     /// Asks the connection to stop.
     pub(crate) fn stop(&self, how: Stop) {
         self.stop.fetch_max(how as u8, Relaxed);
-        let waker = self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+        let waker = lock(&self.waker).take();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -124,7 +125,7 @@ impl Conn {
     pub(crate) fn stopping(&self, cx: &Context<'_>, registered: &mut bool) -> Stop {
         // A task keeps its waker for life, so one registration lasts until it is used.
         if !*registered {
-            *self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(cx.waker().clone());
+            *lock(&self.waker) = Some(cx.waker().clone());
             *registered = true;
         }
         match self.stop.load(Relaxed) {

@@ -1,5 +1,6 @@
 //! Standard output and error of guests: line by line into the log, within bounds.
 
+use crate::lock::lock;
 use crate::{Limits, Log};
 use hyper::body::Bytes;
 use std::io;
@@ -147,10 +148,6 @@ impl Drop for Shared {
 fn printable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     text.chars().map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// One of the two streams.

@@ -46,6 +46,7 @@ mod inspect;
 pub mod keys;
 mod keyvalue;
 mod listener;
+mod lock;
 mod log;
 mod media;
 mod memory;

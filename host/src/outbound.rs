@@ -15,6 +15,7 @@ mod rules;
 pub(crate) use origin::Origin;
 pub(crate) use policy::Policy;
 
+use crate::lock::lock;
 use crate::{Limits, Log};
 use body::{RequestBody, ResponseBody, Upload};
 use connect::{Resolve, System, Wire};
@@ -218,7 +219,7 @@ impl Client {
             );
             return self.policy.say_once(&self.log, *id, line);
         }
-        let lines = self.flood.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).count();
+        let lines = lock(&self.flood).count();
         if lines < MOST_LINES {
             self.log.line(format!("tabi: [{id:016x}] outbound {method} {target} failed: {error}"));
         } else if lines == MOST_LINES {

@@ -1,6 +1,7 @@
 //! TLS: certificates with their keys, chosen by the name that the client asks for, client
 //! certificates, and all of them read again when the files change.
 
+use crate::lock::lock;
 use crate::{ClientAuth, Config, Log, StartError, tls_dev};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -10,7 +11,7 @@ use rustls::server::{ClientHello, ParsedCertificate, ResolvesServerCert, WebPkiC
 use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, ServerConfig};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use tokio_rustls::TlsAcceptor;
 
@@ -184,10 +185,6 @@ impl ResolvesServerCert for ByName {
         };
         self.0.iter().find(fits).or(self.0.first()).cloned()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stamp(paths: &[&PathBuf]) -> Stamp {

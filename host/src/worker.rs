@@ -5,6 +5,7 @@ use crate::board::{Board, Map, Served};
 use crate::conn::Conn;
 use crate::dispatch::{p2, p3, warm};
 use crate::engine::{App, MAX_IDLE, Pre};
+use crate::lock::lock;
 use crate::metrics::{Metrics, Refused};
 use crate::otel::Exporter;
 use crate::outbound::Client;
@@ -181,19 +182,19 @@ impl Worker {
 
     /// What is served at this moment.
     pub(crate) fn board(&self) -> Arc<Board> {
-        self.board.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        lock(&self.board).clone()
     }
 
     /// Sends all later requests for the app of this number to `app`.
     pub(crate) fn replace(&self, number: usize, app: &App) {
-        let mut board = self.board.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut board = lock(&self.board);
         let fresh = Arc::new(Served::new(number, app, board.apps.len(), &self.shared, &self.metrics));
         *board = Arc::new(board.with(number, fresh));
     }
 
     /// The open connections.
     pub(crate) fn conns(&self) -> MutexGuard<'_, HashMap<usize, Arc<Conn>>> {
-        self.conns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.conns)
     }
 }
 
@@ -295,7 +296,7 @@ impl Shared {
     }
 
     fn per_ip(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.per_ip.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        lock(&self.per_ip)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::warm::{Instance, Warm};
 use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::Reuse;
+use crate::lock::lock;
 use crate::metrics::{Busy, micros};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
@@ -99,10 +100,6 @@ impl Dispatcher {
     pub(crate) fn expire(&self, idle: Duration) {
         self.warm.expire(idle);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) -> Outcome {

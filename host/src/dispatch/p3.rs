@@ -5,6 +5,7 @@
 mod failure;
 
 use super::{Answer, AnswerBody, Failure};
+use crate::lock::lock;
 use crate::metrics::{Busy, Metrics};
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
@@ -15,7 +16,7 @@ use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
@@ -105,14 +106,14 @@ impl Dispatcher {
 
     /// Returns the instances that take requests now, and the number of their set.
     fn current(&self) -> (ProxyHandler<Handler>, u64) {
-        let instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let instances = lock(&self.instances);
         (instances.handler.clone(), instances.number)
     }
 
     /// Gives the requests that follow new instances. One that has let a request wait for too long takes no more, but
     /// may still be woken for the next one, which would then wait as long in vain. What the old ones have begun they end.
     fn retire(&self, number: u64) {
-        let mut instances = self.instances.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut instances = lock(&self.instances);
         if instances.number == number {
             *instances = Instances { handler: ProxyHandler::new(self.handler.clone()), number: number + 1 };
         }

@@ -2,7 +2,7 @@
 
 use crate::store::State;
 use crate::{Reuse, clock};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use wasmtime::Store;
 use wasmtime_wasi_http::p2::bindings::Proxy;
@@ -79,6 +79,6 @@ impl Warm {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Instance>> {
-        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::lock::lock(&self.instances)
     }
 }

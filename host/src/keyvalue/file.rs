@@ -4,11 +4,12 @@
 //! so that many requests share one wait for the disk. Who is told that a change is done finds it again after a crash.
 
 use super::{Change, Cursor, Page, increased, page};
+use crate::lock::lock;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError, WriteTransaction};
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::{mpsc, oneshot};
 
 /// Changes that may wait for the writing thread; who comes later waits for a place.
@@ -47,7 +48,7 @@ impl File {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().map_err(|error| fail(error.to_string()))?;
         let full = folder.join(path.file_name().ok_or_else(|| fail("it has no name".to_owned()))?);
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&OPEN);
         let open = open.get_or_insert_default();
         if let Some(file) = open.get(&full).and_then(Weak::upgrade) {
             return Ok(file);

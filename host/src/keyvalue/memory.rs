@@ -1,9 +1,10 @@
 //! Keys in memory: gone with the process, and never more than a limit.
 
 use super::{Change, Cursor, Page, increased, page};
+use crate::lock::lock;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// What an entry costs beside its bytes, roughly.
 const OVERHEAD: usize = 64;
@@ -66,7 +67,7 @@ impl Memory {
     }
 
     fn content(&self) -> MutexGuard<'_, Content> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.content)
     }
 }
 

@@ -6,9 +6,10 @@
 use super::resp::{self, Reply};
 use super::{Change, Page};
 use crate::Limits;
+use crate::lock::lock;
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::ThreadId;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpStream, UnixStream};
@@ -209,7 +210,7 @@ impl Redis {
     }
 
     fn free(&self) -> MutexGuard<'_, HashMap<ThreadId, Vec<Connection>>> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.free)
     }
 }
 

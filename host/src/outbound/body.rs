@@ -3,11 +3,12 @@
 use super::failure;
 use super::origin::{Origin, Place};
 use super::pool::Link;
+use crate::lock::lock;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -34,7 +35,7 @@ impl Upload {
 
     /// Why the guest's own body broke off, if it did.
     pub(crate) fn fault(&self) -> Option<Error> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.fault).take()
     }
 
     fn note(&self) {
@@ -42,7 +43,7 @@ impl Upload {
     }
 
     fn fail(&self, error: Error) {
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *lock(&self.fault) = Some(error);
     }
 }
 

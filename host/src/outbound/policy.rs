@@ -2,6 +2,7 @@
 
 use super::hops::Mark;
 use super::rules::{self, Leave, Rule, Target};
+use crate::lock::lock;
 use crate::networks::Networks;
 use crate::{Grants, Log, StartError};
 use rustls::ClientConfig;
@@ -12,7 +13,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The grants of a component for requests of its own, shared by all of its instances.
 pub(crate) struct Policy {
@@ -57,7 +58,7 @@ impl Policy {
 
     /// Writes `line` into the log, unless it was there before.
     pub(crate) fn say_once(&self, log: &Log, id: u64, line: String) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = lock(&self.said);
         if said.len() > MOST_SAID || said.contains(&line) {
             return;
         }

@@ -5,7 +5,7 @@ use super::body::RequestBody;
 use super::rules::Target;
 use hyper::client::conn::http1::SendRequest;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use wasmtime_wasi_http::Error;
@@ -144,7 +144,7 @@ impl Pool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        crate::lock::lock(&self.idle)
     }
 }
 
