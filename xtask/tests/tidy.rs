@@ -32,6 +32,20 @@ fn files_keep_the_house_rules() {
     assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
 }
 
+/// The server knows nothing of the framework, so each has the table; files are of the same type from both.
+#[test]
+fn both_tables_of_content_types_are_the_same() {
+    let table = |path: &str| {
+        let text = fs::read_to_string(root().join(path)).unwrap();
+        let begin = text.find("const TABLE").unwrap_or_else(|| panic!("{path} has no table"));
+        let end = text[begin..].find("];").unwrap_or_else(|| panic!("the table of {path} has no end"));
+        text[begin..begin + end].to_owned()
+    };
+    let (framework, host) = (table("framework/src/mime.rs"), table("host/src/media.rs"));
+    assert!(framework.contains("\"html\""), "{framework}");
+    assert_eq!(framework, host);
+}
+
 #[test]
 fn every_app_has_tests() {
     let apps = xtask::apps::folders().unwrap();
