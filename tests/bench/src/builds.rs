@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::java::Java;
+
 /// The component target.
 const WASM: &str = "wasm32-wasip2";
 
@@ -12,7 +14,7 @@ const WASM: &str = "wasm32-wasip2";
 #[derive(Default)]
 pub struct Builds {
     components: BTreeMap<String, PathBuf>,
-    java: Option<String>,
+    java: Option<Java>,
     /// What is missing, and why.
     pub skipped: Vec<String>,
 }
@@ -31,11 +33,11 @@ pub fn target() -> PathBuf {
 }
 
 impl Builds {
-    /// Builds everything, or finds what an earlier run has built.
+    /// Builds everything, or finds what an earlier run has built; runtimes of others are fetched if `fetches`.
     ///
     /// # Errors
     /// When one of this repository's own parts can't be built.
-    pub fn prepare(builds: bool) -> Result<Self, String> {
+    pub fn prepare(builds: bool, fetches: bool) -> Result<Self, String> {
         let mut all = Self::default();
         if builds {
             natives()?;
@@ -51,9 +53,16 @@ impl Builds {
                 all.components.insert(name.to_string_lossy().into_owned(), path);
             }
         }
-        match java() {
-            Ok(version) => all.java = Some(version),
-            Err(why) => all.skipped.push(format!("JDK HttpServer: {why}")),
+        match Java::prepare(fetches) {
+            Ok(java) => {
+                all.skipped.extend(java.no_jetty.as_ref().map(|why| format!("Jetty 9.4: {why}")));
+                if java.version < 21 {
+                    let version = java.version;
+                    all.skipped.push(format!("virtual threads: they came with JDK 21, and here is {version}"));
+                }
+                all.java = Some(java);
+            }
+            Err(why) => all.skipped.push(format!("JDK HttpServer and Jetty 9.4: {why}")),
         }
         Ok(all)
     }
@@ -63,15 +72,15 @@ impl Builds {
         self.components.get(name).cloned()
     }
 
-    /// Returns the version of the JDK, if there is one.
-    pub fn java(&self) -> Option<&str> {
-        self.java.as_deref()
+    /// Returns what there is of Java.
+    pub fn java(&self) -> Option<&Java> {
+        self.java.as_ref()
     }
 }
 
 /// The hosts and the native servers.
 fn natives() -> Result<(), String> {
-    run(cargo("").args(["build", "--release", "--workspace"]))?;
+    run(cargo("").args(["build", "--release", "--package", "tabi-host", "--package", "wasmtime-serve"]))?;
     run(cargo("tests/bench").args(["build", "--release", "--package", "native"]))
 }
 
@@ -144,16 +153,6 @@ fn peers() -> Vec<(&'static str, String)> {
     failed
 }
 
-/// Compiles the Java server and returns the version of the JDK.
-fn java() -> Result<String, String> {
-    let source = root().join("tests/bench/java/Server.java");
-    run(Command::new("javac").arg("-d").arg(target().join("java")).arg(source))?;
-    let text = Command::new("java").arg("-version").output().map_err(|error| error.to_string())?.stderr;
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let version = text.split('"').nth(1).and_then(|version| version.split('.').next());
-    version.map(str::to_owned).ok_or("java does not tell its version".to_owned())
-}
-
 /// Copies a component to where an earlier run is looked for.
 fn keep(file: &Path, name: &str) -> Result<(), String> {
     let folder = target().join("components");
@@ -169,7 +168,11 @@ fn cargo(folder: &str) -> Command {
     command
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a command that builds something.
+///
+/// # Errors
+/// When it can't be started, or fails.
+pub fn run(command: &mut Command) -> Result<(), String> {
     output(command.stderr(Stdio::inherit())).map(|_| ())
 }
 

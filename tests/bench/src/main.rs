@@ -2,6 +2,7 @@
 
 mod builds;
 mod histogram;
+mod java;
 mod load;
 mod measure;
 mod options;
@@ -42,7 +43,7 @@ fn run(options: &Options) -> Result<(), String> {
         return Err(format!("there is no table {name}, but {}", tables::NAMES.join(", ")));
     }
     allow_many_files();
-    let builds = Builds::prepare(options.builds)?;
+    let builds = Builds::prepare(options.builds, options.builds && options.fetches)?;
     for name in tables::NAMES.into_iter().filter(|name| options.has_table(name)) {
         let mut skipped = builds.skipped.clone();
         let machine = page::machine();

@@ -33,6 +33,8 @@ pub struct Options {
     pub writes: bool,
     /// Whether to build first.
     pub builds: bool,
+    /// Whether to fetch what others have built.
+    pub fetches: bool,
 }
 
 /// Reads the arguments; `None` asks for help.
@@ -49,6 +51,7 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
         tables: Vec::new(),
         writes: true,
         builds: true,
+        fetches: true,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -59,7 +62,10 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
             "--connections" => options.connections = number(value()?)?,
             "--only" => options.only.push(value()?.clone()),
             "--tables" => options.tables.extend(value()?.split(',').map(str::to_owned)),
-            "--quick" => (options.time, options.rounds, options.writes) = (seconds(1), 1, false),
+            "--quick" => {
+                (options.time, options.rounds) = (Duration::from_millis(200), 1);
+                (options.writes, options.fetches) = (false, false);
+            }
             "--no-build" => options.builds = false,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unknown option {word}\n\n{USAGE}")),

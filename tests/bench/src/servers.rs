@@ -25,7 +25,7 @@ enum Start {
     Native(&'static str),
     Tabi(PathBuf, &'static [&'static str]),
     Wasmtime(PathBuf, &'static [&'static str]),
-    Java(&'static str),
+    Java(PathBuf, String, &'static str, &'static str),
 }
 
 /// The name of the limit.
@@ -34,6 +34,11 @@ pub const HYPER: &str = "hyper, native";
 pub const WASMTIME: &str = "wasmtime serve, raw, fresh";
 /// The name of the row that components for 0.3 are compared with.
 pub const WASMTIME_P3: &str = "wasmtime serve, raw 0.3, its defaults";
+
+/// How the row of Jetty begins.
+pub const JETTY: &str = "Jetty 9.4";
+/// How the row of virtual threads ends.
+pub const VIRTUAL: &str = "virtual threads";
 
 const FRESH: (&str, &[&str]) = ("fresh", &[]);
 const REUSE: (&str, &[&str]) = ("reuse 10000", &["--reuse", "10000"]);
@@ -69,9 +74,9 @@ impl Server {
                 command.args(["serve", "--addr", &format!("127.0.0.1:{port}")]).args(*flags).arg(component);
                 command
             }
-            Start::Java(executor) => {
-                let mut command = Command::new("java");
-                command.arg("-cp").arg(target().join("java")).args(["Server", &port.to_string(), executor]);
+            Start::Java(program, classes, class, executor) => {
+                let mut command = Command::new(program);
+                command.args(["-cp", classes, class, &port.to_string(), executor]);
                 command
             }
         };
@@ -141,15 +146,20 @@ fn wasmtimes(builds: &Builds) -> Vec<Server> {
 }
 
 fn java(builds: &Builds) -> Vec<Server> {
-    let Some(version) = builds.java() else { return Vec::new() };
-    let server = |mode, executor| {
-        let host = format!("JDK {version} HttpServer");
-        Server { host, app: "", mode, base: None, start: Start::Java(executor) }
+    let Some(java) = builds.java() else { return Vec::new() };
+    let server = |host: &str, mode, class, executor| {
+        let start = Start::Java(java.program.clone(), java.classes.clone(), class, executor);
+        Server { host: host.to_owned(), app: "", mode, base: None, start }
     };
-    let mut all = vec![server("default executor", "default"), server("a thread per core", "pool")];
+    let jdk = format!("JDK {} HttpServer", java.version);
+    let jdk = |mode, executor| server(&jdk, mode, "Server", executor);
+    let mut all = vec![jdk("default executor", "default"), jdk("a thread per core", "pool")];
     // Virtual threads came with JDK 21.
-    if version.parse::<u32>().is_ok_and(|version| version >= 21) {
-        all.push(server("virtual threads", "virtual"));
+    if java.version >= 21 {
+        all.push(jdk(VIRTUAL, "virtual"));
+    }
+    if java.no_jetty.is_none() {
+        all.push(server(&format!("{JETTY} on JDK {}", java.version), "", "JettyServer", ""));
     }
     all
 }
