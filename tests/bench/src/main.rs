@@ -1,22 +1,33 @@
 //! Servers under load, side by side: builds them, starts them, and writes the tables of `docs/benchmarks.md`.
 
 mod builds;
+mod connection;
+mod growth;
+mod h2load;
 mod histogram;
 mod java;
+mod latency;
 mod load;
 mod measure;
 mod options;
 mod page;
+mod plot;
 mod process;
 mod reply;
 mod requests;
+mod schedule;
 mod servers;
+mod sweeps;
 mod tables;
+mod targets;
+mod text;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use builds::Builds;
 use options::{Options, USAGE};
+use tables::Bench;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,16 +55,23 @@ fn run(options: &Options) -> Result<(), String> {
     }
     allow_many_files();
     let builds = Builds::prepare(options.builds, options.builds && options.fetches)?;
+    let mut bench = Bench { builds: &builds, options, columns: Vec::new(), skipped: Vec::new() };
     for name in tables::NAMES.into_iter().filter(|name| options.has_table(name)) {
-        let mut skipped = builds.skipped.clone();
-        let machine = page::machine();
-        let table = tables::table(name, &builds, options, &mut skipped);
+        let (machine, begin) = (page::machine(), Instant::now());
+        let table = bench.table(name)?;
+        let mut skipped = bench.skipped.clone();
+        // Who is missing is said where most are compared.
+        if name == "hello" {
+            skipped.extend(builds.skipped.iter().map(|line| format!("Skipped: {line}")));
+        }
         skipped.sort();
         skipped.dedup();
-        let skipped: String = skipped.iter().map(|line| format!("\nSkipped: {line}\n")).collect();
+        let skipped: String = skipped.iter().map(|line| format!("\n{line}\n")).collect();
         let text = format!("{machine}\n\n{table}{skipped}");
         println!("## {name}\n\n{text}");
-        if options.writes {
+        eprintln!("{name} took {:.0} s", begin.elapsed().as_secs_f64());
+        // Targets are about all of a run.
+        if options.writes && (name != "targets" || options.tables.is_empty()) {
             page::put(name, &text)?;
         }
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::load;
+use crate::h2load::{self, Protocol};
+use crate::load::{self, Outcome, Pace};
 use crate::process::Process;
 use crate::requests::Ask;
 use crate::servers::Server;
@@ -13,8 +14,8 @@ pub struct Subject {
     pub server: Server,
     /// The request.
     pub ask: Ask,
-    /// Routes that its app has besides those that it needs.
-    pub routes: usize,
+    /// How many of what a table is about, where that is up to the server: routes, or apps.
+    pub count: usize,
 }
 
 /// How to load.
@@ -22,12 +23,25 @@ pub struct Subject {
 pub struct Plan {
     /// Length of one turn.
     pub time: Duration,
+    /// Length of a turn before the first, which does not count: compilers, caches and pools get warm.
+    pub warm: Duration,
     /// Turns of each server.
     pub rounds: usize,
-    /// Connections that are never idle.
-    pub connections: usize,
+    /// How requests get there.
+    pub way: Way,
     /// Starts of each server that are timed.
     pub starts: usize,
+}
+
+/// How requests get to a server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Way {
+    /// Over so many connections that are never idle.
+    Busy(usize),
+    /// Over so many connections, so many in a second.
+    Rate(usize, f64),
+    /// In TLS.
+    Secure(Protocol),
 }
 
 /// What was found out about a subject.
@@ -38,10 +52,13 @@ pub struct Row {
     pub rates: Vec<f64>,
     p50: Vec<Duration>,
     p99: Vec<Duration>,
+    p999: Vec<Duration>,
     /// Processor time of the server for each right answer, for each round.
     cpu: Vec<Duration>,
     /// Wrong answers and broken connections in all rounds.
     pub errors: u64,
+    /// What the first one was.
+    pub first_error: Option<String>,
     /// The most memory that the server had in use, in bytes.
     pub peak: Option<u64>,
     cold: Vec<Duration>,
@@ -53,16 +70,15 @@ pub fn measure(subjects: Vec<Subject>, plan: Plan, skipped: &mut Vec<String>) ->
     for subject in subjects {
         match start(&subject) {
             Ok(process) => running.push((Row::new(subject.server.clone()), subject, process)),
-            Err(why) => skipped.push(format!("{}: {why}", subject.server.name())),
+            Err(why) => skipped.push(format!("Skipped: {}: {why}", subject.server.name())),
         }
     }
-    // A turn that does not count: compilers, caches and pools get warm.
-    for (row, subject, process) in &mut running {
-        row.turn(subject, process, plan.time.max(Duration::from_secs(1)), plan.connections, false);
+    for (row, subject, process) in running.iter_mut().filter(|_| !plan.warm.is_zero()) {
+        row.turn(subject, process, plan.warm, plan.way, false);
     }
     for round in 1..=plan.rounds {
         for (row, subject, process) in &mut running {
-            row.turn(subject, process, plan.time, plan.connections, true);
+            row.turn(subject, process, plan.time, plan.way, true);
             let rate = row.rates.last().copied().unwrap_or_default();
             eprintln!("round {round} of {}: {rate:8.0}/s  {}", plan.rounds, row.server.name());
         }
@@ -81,23 +97,38 @@ pub fn measure(subjects: Vec<Subject>, plan: Plan, skipped: &mut Vec<String>) ->
 }
 
 fn start(subject: &Subject) -> Result<Process, String> {
-    let Subject { server, ask, routes } = subject;
-    Process::start(&|port| server.command(port, *routes), &|address| ask.exchange(address))
+    let Subject { server, ask, count } = subject;
+    server.prepare(*count)?;
+    Process::start(&|port, secure| server.command(port, secure, *count), &|address| ask.exchange(address))
+}
+
+fn load(subject: &Subject, process: &Process, way: Way, time: Duration) -> Result<Outcome, String> {
+    let exchange = || subject.ask.exchange(process.address);
+    let run = |connections, pace| {
+        let outcome = load::run(process.address, &exchange(), (connections, pace), time);
+        outcome.map_err(|error| error.to_string())
+    };
+    match way {
+        Way::Busy(connections) => run(connections, Pace::Busy),
+        Way::Rate(connections, rate) => run(connections, Pace::Rate(rate)),
+        Way::Secure(protocol) => h2load::run(process.secure, &subject.ask, protocol, time),
+    }
 }
 
 impl Row {
     fn new(server: Server) -> Self {
-        let (rates, p50, p99, cpu, cold) = Default::default();
-        Self { server, rates, p50, p99, cpu, errors: 0, peak: None, cold }
+        let (rates, p50, p99, p999, cpu, cold) = Default::default();
+        Self { server, rates, p50, p99, p999, cpu, errors: 0, first_error: None, peak: None, cold }
     }
 
     /// Errors count in every turn, also in the one that gets things warm.
-    fn turn(&mut self, subject: &Subject, process: &Process, time: Duration, connections: usize, counts: bool) {
+    fn turn(&mut self, subject: &Subject, process: &Process, time: Duration, way: Way, counts: bool) {
         let before = process.cpu_time();
-        let outcome = match load::run(process.address, &subject.ask.exchange(process.address), connections, time) {
+        let outcome = match load(subject, process, way, time) {
             Ok(outcome) => outcome,
             Err(error) => {
                 eprintln!("{}: {error}", self.server.name());
+                self.first_error.get_or_insert(error);
                 self.errors += 1;
                 return;
             }
@@ -105,6 +136,7 @@ impl Row {
         self.errors += outcome.errors;
         if let Some(error) = outcome.first_error {
             eprintln!("{}: {} errors, the first: {error}", self.server.name(), outcome.errors);
+            self.first_error.get_or_insert(error);
         }
         if !counts {
             return;
@@ -113,6 +145,7 @@ impl Row {
         self.rates.push(answers as f64 / outcome.elapsed.as_secs_f64());
         self.p50.push(outcome.times.quantile(0.5));
         self.p99.push(outcome.times.quantile(0.99));
+        self.p999.push(outcome.times.quantile(0.999));
         if let (Some(before), Some(after)) = (before, process.cpu_time()) {
             self.cpu.push((after - before).div_f64(answers.max(1) as f64));
         }
@@ -138,6 +171,11 @@ impl Row {
     /// The time within which 99 of 100 answers came.
     pub fn p99(&self) -> Option<Duration> {
         median(&self.p99)
+    }
+
+    /// The time within which 999 of 1,000 answers came.
+    pub fn p999(&self) -> Option<Duration> {
+        median(&self.p999)
     }
 
     /// Processor time of the server for an answer.

@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use crate::measure::Way;
+
 /// What is printed for `--help`.
 pub const USAGE: &str = "cargo xtask bench [option…]
 
 Builds and starts each server, loads them in turns, and writes the tables to docs/benchmarks.md.
 
-  --seconds N       length of one turn (default 3)
+  --seconds N       length of one turn (default 2)
   --rounds N        turns of each server; the median counts (default 5)
   --connections N   connections that are never idle (default 100)
   --only TEXT       only servers whose name has TEXT in it; several times for several; prints and writes nothing
-  --tables NAMES    only these tables, separated by commas: hello, workloads, connections, bodies, headers, routes
-  --quick           one turn of a second each, to see that all works; prints and writes nothing
+  --tables NAMES    only these tables, separated by commas: hello, workloads, https, http2, latency, connections,
+                    bodies, headers, routes, apps, targets; the last is written only when all are measured
+  --quick           one turn of a fifth of a second, to see that all works; prints and writes nothing
   --no-build        with what an earlier run has built
 ";
 
@@ -31,6 +34,8 @@ pub struct Options {
     pub tables: Vec<String>,
     /// Whether the results are for the documentation.
     pub writes: bool,
+    /// Whether only the least and the largest are measured where something grows.
+    pub ends: bool,
     /// Whether to build first.
     pub builds: bool,
     /// Whether to fetch what others have built.
@@ -44,12 +49,13 @@ pub struct Options {
 pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
     let seconds = Duration::from_secs;
     let mut options = Options {
-        time: seconds(3),
+        time: seconds(2),
         rounds: 5,
         connections: 100,
         only: Vec::new(),
         tables: Vec::new(),
         writes: true,
+        ends: false,
         builds: true,
         fetches: true,
     };
@@ -64,7 +70,7 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
             "--tables" => options.tables.extend(value()?.split(',').map(str::to_owned)),
             "--quick" => {
                 (options.time, options.rounds) = (Duration::from_millis(200), 1);
-                (options.writes, options.fetches) = (false, false);
+                (options.writes, options.fetches, options.ends) = (false, false, true);
             }
             "--no-build" => options.builds = false,
             "--help" | "-h" => return Ok(None),
@@ -76,6 +82,11 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
 }
 
 impl Options {
+    /// How requests get to a server, if a table says nothing else.
+    pub fn way(&self) -> Way {
+        Way::Busy(self.connections)
+    }
+
     /// Whether a server is asked for.
     pub fn has_server(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
@@ -105,9 +116,9 @@ mod tests {
 
     #[test]
     fn reads_options() {
-        check("", Some((3, 5, 100, true)));
+        check("", Some((2, 5, 100, true)));
         check("--seconds 9 --rounds 2 --connections 1", Some((9, 2, 1, true)));
-        check("--quick", Some((1, 1, 100, false)));
+        check("--quick", Some((0, 1, 100, false)));
         check("--quick --only tabi --seconds 2", Some((2, 1, 100, false)));
         check("--rounds 0", None);
         check("--rounds", None);

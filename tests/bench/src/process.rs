@@ -14,6 +14,8 @@ pub struct Process {
     child: Child,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where it listens for https, if it does.
+    pub secure: SocketAddr,
     /// From its start to its first right answer.
     pub cold: Duration,
 }
@@ -24,11 +26,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Process {
     /// Starts a server on a free port and waits for its first right answer.
     ///
-    /// `command` makes the command for a port, and `exchange` the request for an address.
+    /// `command` makes the command for a port and one for https, and `exchange` the request for an address.
     ///
     /// # Errors
     /// When it ends before, or its answer is wrong or does not come.
-    pub fn start(command: &dyn Fn(u16) -> Command, exchange: &dyn Fn(SocketAddr) -> Exchange) -> Result<Self, String> {
+    pub fn start(
+        command: &dyn Fn(u16, u16) -> Command,
+        exchange: &dyn Fn(SocketAddr) -> Exchange,
+    ) -> Result<Self, String> {
         // Somebody else may take a port between the moment it was found free and the start.
         let mut last = String::new();
         for _ in 0..3 {
@@ -40,15 +45,20 @@ impl Process {
         Err(last)
     }
 
-    fn try_start(command: &dyn Fn(u16) -> Command, exchange: &dyn Fn(SocketAddr) -> Exchange) -> Result<Self, String> {
+    fn try_start(
+        command: &dyn Fn(u16, u16) -> Command,
+        exchange: &dyn Fn(SocketAddr) -> Exchange,
+    ) -> Result<Self, String> {
         let port = free_port().map_err(|error| format!("no free port: {error}"))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let exchange = exchange(address);
-        let mut command = command(port);
+        let secure = free_port().map_err(|error| format!("no free port: {error}"))?;
+        let mut command = command(port, secure);
+        let secure = SocketAddr::from((Ipv4Addr::LOCALHOST, secure));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let begin = Instant::now();
         let child = command.spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-        let mut process = Self { child, address, cold: Duration::ZERO };
+        let mut process = Self { child, address, secure, cold: Duration::ZERO };
         while begin.elapsed() < PATIENCE {
             if let Ok(stream) = TcpStream::connect(address) {
                 ask(&stream, &exchange)?;
@@ -114,7 +124,7 @@ fn ask(stream: &TcpStream, exchange: &Exchange) -> Result<(), String> {
     stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(text)?;
     std::thread::scope(|scope| {
         // An answer may begin before the request is whole, and be as long: both have to go on at once.
-        let send = scope.spawn(|| { stream }.write_all(&exchange.request));
+        let send = scope.spawn(|| { stream }.write_all(exchange.request(0)));
         let answer = receive(stream, exchange.length);
         if answer.is_err() {
             let _ = stream.shutdown(std::net::Shutdown::Both);
@@ -158,7 +168,7 @@ mod tests {
             stream.write_all(answer).unwrap();
             let _ = stream.read_exact(&mut vec![0; request]);
         });
-        let exchange = Exchange { request: vec![b'x'; request], length: 2 };
+        let exchange = Exchange { requests: vec![vec![b'x'; request]], length: 2 };
         let found = ask(&TcpStream::connect(address).unwrap(), &exchange);
         assert_eq!(found, expected.map_err(str::to_owned));
         server.join().unwrap();

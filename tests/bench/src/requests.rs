@@ -8,7 +8,8 @@ use crate::load::Exchange;
 #[derive(Clone)]
 pub struct Ask {
     method: &'static str,
-    target: String,
+    /// What is asked for, one after the other.
+    targets: Vec<String>,
     /// Whole lines, each with its end.
     fields: String,
     body: Vec<u8>,
@@ -22,7 +23,12 @@ const NINJA: &str = "Cookie: TEST=THISISATESTCOOKIEHEADER\r\nConnection: Keep-Al
 impl Ask {
     /// A GET whose answer has `length` bytes.
     pub fn get(target: &str, length: u64) -> Self {
-        Self { method: "GET", target: target.to_owned(), fields: String::new(), body: Vec::new(), length }
+        Self::gets(vec![target.to_owned()], length)
+    }
+
+    /// GETs of several targets in turns, whose answers have `length` bytes each.
+    pub fn gets(targets: Vec<String>, length: u64) -> Self {
+        Self { method: "GET", targets, fields: String::new(), body: Vec::new(), length }
     }
 
     /// A POST of `body` whose answer has `length` bytes.
@@ -37,13 +43,38 @@ impl Ask {
 
     /// The bytes for a server, and what has to come back.
     pub fn exchange(&self, server: SocketAddr) -> Exchange {
-        let mut request = format!("{} {} HTTP/1.1\r\nHost: {server}\r\n{}", self.method, self.target, self.fields);
+        let requests = self.targets.iter().map(|target| self.request(server, target)).collect();
+        Exchange { requests, length: self.length }
+    }
+
+    fn request(&self, server: SocketAddr, target: &str) -> Vec<u8> {
+        let mut request = format!("{} {target} HTTP/1.1\r\nHost: {server}\r\n{}", self.method, self.fields);
         if self.method == "POST" {
             request.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }
         let mut request = (request + "\r\n").into_bytes();
         request.extend_from_slice(&self.body);
-        Exchange { request, length: self.length }
+        request
+    }
+
+    /// The first target.
+    pub fn target(&self) -> &str {
+        self.targets.first().map_or("/", String::as_str)
+    }
+
+    /// The fields besides those that every request has, a line each.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fields.lines()
+    }
+
+    /// The body of a POST.
+    pub fn body(&self) -> Option<&[u8]> {
+        (self.method == "POST").then_some(&self.body)
+    }
+
+    /// The bytes of the body of an answer.
+    pub fn length(&self) -> u64 {
+        self.length
     }
 }
 
@@ -91,6 +122,11 @@ pub fn route(count: usize) -> Ask {
     Ask::get(&format!("/routes/{}/seven/edit", count - 1), 5)
 }
 
+/// Requests for `count` apps in turns.
+pub fn apps(count: usize) -> Ask {
+    Ask::gets((0..count).map(|number| format!("/app{number}/hello/World")).collect(), 13)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,7 +135,7 @@ mod tests {
     fn bodies_have_the_lengths_that_ninja_undertow_sends() {
         let server = SocketAddr::from(([127, 0, 0, 1], 80));
         for ((name, ask), length) in workloads().into_iter().zip([0, 0, 27, 45]) {
-            let request = ask.exchange(server).request;
+            let request = ask.exchange(server).requests.remove(0);
             let head = request.windows(4).position(|end| end == b"\r\n\r\n").unwrap() + 4;
             assert_eq!(request.len() - head, length, "{name}");
             assert_eq!(

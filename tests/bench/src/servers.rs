@@ -1,5 +1,6 @@
 //! The servers, and how each is started.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +17,8 @@ pub struct Server {
     pub mode: &'static str,
     /// The row of `wasmtime serve` with the same version of WASI, if that is a comparison to make.
     pub base: Option<&'static str>,
+    /// Whether it serves https as well.
+    is_secure: bool,
     start: Start,
 }
 
@@ -24,12 +27,18 @@ pub struct Server {
 enum Start {
     Native(&'static str),
     Tabi(PathBuf, &'static [&'static str]),
+    /// The same component as any number of apps.
+    Apps(PathBuf, &'static [&'static str]),
     Wasmtime(PathBuf, &'static [&'static str]),
     Java(PathBuf, String, &'static str, &'static str),
 }
 
+/// The host of this repository.
+pub const TABI: &str = "tabi serve";
 /// The name of the limit.
 pub const HYPER: &str = "hyper, native";
+/// The name of the native server with the workloads.
+pub const AXUM: &str = "axum, native";
 /// The name of the row that components for 0.2 are compared with.
 pub const WASMTIME: &str = "wasmtime serve, raw, fresh";
 /// The name of the row that components for 0.3 are compared with.
@@ -53,18 +62,43 @@ impl Server {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the command that starts it on `port`, with `routes` more routes where that is up to the server.
-    pub fn command(&self, port: u16, routes: usize) -> Command {
+    /// Writes what it reads when it starts, as far as `count` changes that.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn prepare(&self, count: usize) -> Result<(), String> {
+        let Start::Apps(component, _) = &self.start else { return Ok(()) };
+        let app = |number| {
+            let path = component.display();
+            format!(
+                "[[apps]]\nname = \"app{number}\"\npath = {:?}\nprefix = \"/app{number}\"\nstrip_prefix = \"on\"\n",
+                path.to_string()
+            )
+        };
+        fs::write(apps_file(count), (0..count).map(app).collect::<String>()).map_err(|error| error.to_string())
+    }
+
+    /// Returns the command that starts it on `port`, and on `secure` for https if it is a server for that. `count` is
+    /// how many of what a table is about there are, where that is up to the server.
+    pub fn command(&self, port: u16, secure: u16, count: usize) -> Command {
         let release = root().join("target/release");
         let mut command = match &self.start {
             Start::Native(name) => {
                 let mut command = Command::new(target().join("release").join(name));
-                command.arg(port.to_string()).env("BENCH_ROUTES", routes.to_string());
+                command.arg(port.to_string()).arg(secure.to_string()).env("BENCH_ROUTES", count.to_string());
                 command
             }
-            Start::Tabi(component, flags) => {
+            Start::Tabi(_, flags) | Start::Apps(_, flags) => {
                 let mut command = Command::new(release.join("tabi"));
-                command.arg("serve").arg(component).args(["--port", &port.to_string()]).args(*flags);
+                command.args(["serve", "--port", &port.to_string()]).args(*flags);
+                match &self.start {
+                    Start::Apps(..) => command.arg("--config").arg(apps_file(count)),
+                    Start::Tabi(component, _) => command.arg(component),
+                    _ => &mut command,
+                };
+                if self.is_secure {
+                    command.args(["--tls-dev", "--set", &format!("server.tls_port={secure}")]);
+                }
                 // Compiled components of the benchmarks are theirs alone.
                 command.env("XDG_CACHE_HOME", target().join("cache"));
                 command
@@ -86,8 +120,14 @@ impl Server {
     }
 }
 
+/// The configuration with so many apps.
+fn apps_file(count: usize) -> PathBuf {
+    target().join(format!("apps-{count}.toml"))
+}
+
 fn native(name: &'static str, app: &'static str) -> Server {
-    Server { host: app.to_owned(), app: "native", mode: "", base: None, start: Start::Native(name) }
+    let start = Start::Native(name);
+    Server { host: app.to_owned(), app: "native", mode: "", base: None, is_secure: false, start }
 }
 
 /// Returns the servers of the table of hellos.
@@ -122,7 +162,8 @@ fn tabi(
     flags: &'static [&str],
     base: Option<&'static str>,
 ) -> Server {
-    Server { host: "tabi serve".to_owned(), app, mode, base, start: Start::Tabi(file.to_owned(), flags) }
+    let start = Start::Tabi(file.to_owned(), flags);
+    Server { host: TABI.to_owned(), app, mode, base, is_secure: false, start }
 }
 
 fn wasmtimes(builds: &Builds) -> Vec<Server> {
@@ -140,7 +181,7 @@ fn wasmtimes(builds: &Builds) -> Vec<Server> {
         let base = Some(if mode == "its defaults" { WASMTIME_P3 } else { WASMTIME });
         let Some(file) = builds.component(file) else { continue };
         let start = Start::Wasmtime(file, flags);
-        all.push(Server { host: "wasmtime serve".to_owned(), app, mode, base, start });
+        all.push(Server { host: "wasmtime serve".to_owned(), app, mode, base, is_secure: false, start });
     }
     all
 }
@@ -149,7 +190,7 @@ fn java(builds: &Builds) -> Vec<Server> {
     let Some(java) = builds.java() else { return Vec::new() };
     let server = |host: &str, mode, class, executor| {
         let start = Start::Java(java.program.clone(), java.classes.clone(), class, executor);
-        Server { host: host.to_owned(), app: "", mode, base: None, start }
+        Server { host: host.to_owned(), app: "", mode, base: None, is_secure: false, start }
     };
     let jdk = format!("JDK {} HttpServer", java.version);
     let jdk = |mode, executor| server(&jdk, mode, "Server", executor);
@@ -175,6 +216,38 @@ pub fn workloads(builds: &Builds) -> Vec<Server> {
     ] {
         let Some(file) = builds.component(file) else { continue };
         all.extend(modes.iter().map(|(mode, flags)| tabi(&file, app, mode, flags, None)));
+    }
+    all
+}
+
+/// Returns the same servers, with https.
+pub fn secure(builds: &Builds) -> Vec<Server> {
+    let with_tls = |server: Server| match server.start {
+        Start::Native(_) => Server { start: Start::Native("native-axum-tls"), is_secure: true, ..server },
+        _ => Server { is_secure: true, ..server },
+    };
+    workloads(builds).into_iter().map(with_tls).collect()
+}
+
+/// Returns pairs of servers for the same component: `wasmtime serve`, and ours in the same mode.
+pub fn pairs(builds: &Builds) -> Vec<(Server, Server)> {
+    let all = hellos(builds);
+    let find = |host: &str, app: &str, mode: &str| {
+        let is_it = |server: &&Server| server.host == host && server.app == app && server.mode == mode;
+        all.iter().find(is_it).cloned()
+    };
+    let pair = |(app, mode)| Some((find("wasmtime serve", app, mode)?, find(TABI, app, mode)?));
+    [("raw", FRESH.0), ("raw", REUSE.0), ("raw 0.3", SHARED.0)].into_iter().filter_map(pair).collect()
+}
+
+/// Returns servers of the same component as any number of apps.
+pub fn apps(builds: &Builds) -> Vec<Server> {
+    let mut all = Vec::new();
+    for (file, app, (mode, flags)) in
+        [("hello", "tabi", FRESH), ("hello", "tabi", REUSE), ("hello-p3", "tabi 0.3", SHARED)]
+    {
+        let Some(file) = builds.component(file) else { continue };
+        all.push(Server { start: Start::Apps(file.clone(), flags), ..tabi(&file, app, mode, flags, None) });
     }
     all
 }

@@ -27,7 +27,11 @@ fn work(listener: std::net::TcpListener, serve: Serve) {
     runtime.block_on(async move { serve(TcpListener::from_std(listener).expect("a listener")).await });
 }
 
-fn listen(port: u16) -> std::io::Result<std::net::TcpListener> {
+/// Returns a listener that shares its port with those of other threads.
+///
+/// # Errors
+/// When the port is somebody else's.
+pub fn listen(port: u16) -> std::io::Result<std::net::TcpListener> {
     use socket2::{Domain, Socket, Type};
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
