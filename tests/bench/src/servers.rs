@@ -51,6 +51,8 @@ pub const VIRTUAL: &str = "virtual threads";
 
 const FRESH: (&str, &[&str]) = ("fresh", &[]);
 const REUSE: (&str, &[&str]) = ("reuse 10000", &["--reuse", "10000"]);
+/// Each request has an instance that is made for it, and not one that was set back to its first state.
+const NEW: (&str, &[&str]) = ("new instances", &["--set", "instances.restore=off"]);
 const SHARED: (&str, &[&str]) = ("its defaults", &[]);
 /// A stack and linker options as in an app made from the template.
 const RAW_SMALL: &str = "raw, small stack";
@@ -139,7 +141,7 @@ pub fn hellos(builds: &Builds) -> Vec<Server> {
     for (file, app, modes) in [
         ("raw", "raw", &[FRESH, REUSE][..]),
         ("raw-small", RAW_SMALL, &[FRESH, REUSE]),
-        ("hello", "tabi", &[FRESH, REUSE]),
+        ("hello", "tabi", &[FRESH, NEW, REUSE]),
         ("hello-no-std", "tabi no_std", &[FRESH, REUSE]),
         ("wstd", "wstd", &[FRESH, REUSE]),
         ("wstd-axum", "wstd-axum", &[FRESH, REUSE]),

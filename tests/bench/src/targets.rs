@@ -142,11 +142,15 @@ impl Bench<'_> {
         let ours = rows().filter(|row| row.server.host == TABI);
         let largest = ours.filter_map(|row| Some((row.peak? as f64 / 1e6, row.server.name())));
         let (peak, name) = largest.max_by(|(a, _), (b, _)| a.total_cmp(b)).unzip();
-        let binary = fs::metadata(root().join("target/release/tabi")).ok().map(|data| data.len() as f64 / 1e6);
         let cold = Target::new("cold start of hello".to_owned(), Wanted::Most(15.0), cold, "ms");
         let peak = Target::new("peak memory, hello".to_owned(), Wanted::Most(30.0), peak, "MB");
         let peak = Target { note: name.map(|name| format!("the most of all: {name}")).unwrap_or_default(), ..peak };
-        vec![cold, peak, Target::new("the program".to_owned(), Wanted::Most(22.0), binary, "MB")]
+        let program = |name: &str, most, command: &str| {
+            let target = Target::new(format!("the program `{name}`"), Wanted::Most(most), distributed(name), "MB");
+            Target { note: format!("from `cargo xtask {command}`"), ..target }
+        };
+        let whole = program("tabi", 22.0, "dist");
+        vec![cold, peak, whole, program("tabi-no-compiler", 9.0, "dist --no-compiler")]
     }
 
     fn of_growth(&self) -> Vec<Target> {
@@ -176,6 +180,13 @@ impl Bench<'_> {
         }
         all
     }
+}
+
+/// The size of a program for other machines in MB, if it was built.
+fn distributed(name: &str) -> Option<f64> {
+    let folders = fs::read_dir(root().join("target")).ok()?;
+    let files = folders.flatten().map(|folder| folder.path().join("dist/forms").join(name));
+    files.filter_map(|file| fs::metadata(file).ok()).map(|data| data.len() as f64 / 1e6).next()
 }
 
 fn ours(name: &str) -> String {
