@@ -3,6 +3,7 @@
 //! An entry is found by the component's SHA-256 and everything about the compiler that the
 //! machine code depends on. It carries a checksum of its own: a damaged entry is compiled anew.
 
+use crate::restore;
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -59,12 +60,13 @@ impl Cache {
 
     /// Returns the compiled component for `bytes`, from the folder or from the compiler.
     ///
-    /// The second value tells whether it was compiled.
+    /// With `restore` it has a function that sets instances back, if it can have one. The second value tells whether it was
+    /// compiled.
     ///
     /// # Errors
     /// When the component does not compile.
-    pub fn load(&self, engine: &Engine, bytes: &[u8]) -> wasmtime::Result<(Component, bool)> {
-        let path = self.0.join(key(engine, bytes));
+    pub fn load(&self, engine: &Engine, bytes: &[u8], restore: bool) -> wasmtime::Result<(Component, bool)> {
+        let path = self.0.join(key(engine, bytes, restore));
         if let Some(component) = read(engine, &path) {
             // The newest entries stay when the folder is full.
             if let Ok(file) = fs::File::options().append(true).open(&path) {
@@ -72,7 +74,7 @@ impl Cache {
             }
             return Ok((component, false));
         }
-        let component = Component::new(engine, bytes)?;
+        let component = compile(engine, bytes, restore)?;
         // A cache that can't be written costs the next start some time and nothing else.
         let _ = component.serialize().map(|code| self.write(&path, &code));
         Ok((component, true))
@@ -118,6 +120,16 @@ impl Cache {
     }
 }
 
+/// Compiles the component.
+///
+/// # Errors
+/// When it does not compile.
+pub(crate) fn compile(engine: &Engine, bytes: &[u8], restore: bool) -> wasmtime::Result<Component> {
+    let prepared = restore.then(|| restore::prepare(bytes)).flatten();
+    let prepared = prepared.and_then(|prepared| Component::new(engine, prepared).ok());
+    prepared.map_or_else(|| Component::new(engine, bytes), Ok)
+}
+
 fn read(engine: &Engine, path: &Path) -> Option<Component> {
     let entry = fs::read(path).ok()?;
     let (checksum, code) = entry.split_at_checked(CHECKSUM)?;
@@ -130,7 +142,7 @@ fn read(engine: &Engine, path: &Path) -> Option<Component> {
     unsafe { Component::deserialize(engine, code) }.ok()
 }
 
-fn key(engine: &Engine, bytes: &[u8]) -> String {
+fn key(engine: &Engine, bytes: &[u8], restore: bool) -> String {
     struct Feed(Sha256);
     impl Hasher for Feed {
         fn write(&mut self, bytes: &[u8]) {
@@ -142,6 +154,7 @@ fn key(engine: &Engine, bytes: &[u8]) -> String {
     }
     let mut feed = Feed(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut feed);
+    feed.0.update([if restore { restore::VERSION } else { 0 }]);
     feed.0.update(Sha256::digest(bytes));
     let mut name = String::with_capacity(64 + 6);
     for byte in feed.0.finalize() {

@@ -145,6 +145,9 @@ pub struct Reuse {
     /// For `wasi:http@0.2` components. 1 keeps requests apart from each other, which the
     /// guests of 0.2 may rely on; more is an opt-in.
     pub requests_p2: u32,
+    /// Whether an instance of a 0.2 component that answers one request only is set back to its first state for the next,
+    /// where that is known to be possible, instead of making another one.
+    pub restore: bool,
     /// For `wasi:http@0.3` components, whose world expects reuse.
     pub requests_p3: u32,
     /// Requests that a 0.3 instance works on at the same time.
@@ -313,6 +316,7 @@ impl Default for Reuse {
     fn default() -> Self {
         Self {
             requests_p2: 1,
+            restore: true,
             requests_p3: 4096,
             concurrent_p3: 64,
             keep_resident: 2 * MIB,

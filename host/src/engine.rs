@@ -1,17 +1,18 @@
 //! From a file to something that can be instantiated in microseconds.
 
 use crate::cache::Cache;
+use crate::dispatch::instance::Template;
 use crate::error::one_line;
 use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
 use crate::site::AppEntry;
 use crate::store::State;
-use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports};
+use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, cache, clock, imports, restore};
 use hyper::header::HeaderValue;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::{Component, ComponentExportIndex, Linker};
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 use wasmtime_wasi_http::{p2, p3};
 
@@ -52,7 +53,7 @@ pub(crate) struct Engines {
 
 /// What each request, or each new instance, starts from.
 pub(crate) enum Pre {
-    P2(p2::bindings::ProxyPre<State>),
+    P2(Template),
     P3(p3::bindings::ServicePre<State>),
 }
 
@@ -113,8 +114,10 @@ impl App {
         let outline = Outline::read(path, &bytes)?;
         let capabilities = Arc::new(Capabilities::open(&config.grants, &config.limits, old)?);
         let engine = engines.get(&outline, log)?;
-        let component = compile(&engine, path, &bytes, config, log)?;
-        let pre = link(&engine, &component, &outline, path)?;
+        let component = compile(&engine, path, &bytes, &outline, config, log)?;
+        let restore =
+            is_restored(&outline, config).then(|| component.get_export_index(None, restore::EXPORT)).flatten();
+        let pre = link(&engine, &component, &outline, restore, path)?;
         // The memory image is made now, not by the first request.
         component
             .initialize_copy_on_write_image()
@@ -214,24 +217,47 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StartError> {
     })
 }
 
-fn compile(engine: &Engine, path: &Path, bytes: &[u8], config: &Config, log: &Log) -> Result<Component, StartError> {
+/// Whether instances are set back after each request if they can be.
+fn is_restored(outline: &Outline, config: &Config) -> bool {
+    // What has the name of the function that is added gets none.
+    outline.world == World::P2
+        && config.reuse.restore
+        && config.reuse.requests_p2 <= 1
+        && !outline.exports.iter().any(|name| name == restore::EXPORT)
+}
+
+fn compile(
+    engine: &Engine,
+    path: &Path,
+    bytes: &[u8],
+    outline: &Outline,
+    config: &Config,
+    log: &Log,
+) -> Result<Component, StartError> {
+    let restore = is_restored(outline, config);
     let cache = config
         .cache_dir
         .as_deref()
         .and_then(|dir| Cache::open(dir).map_err(|why| log.line(format!("tabi: no compile cache: {why}"))).ok());
     let component = match cache {
-        Some(cache) => cache.load(engine, bytes).map(|(component, _)| component),
-        None => Component::new(engine, bytes),
+        Some(cache) => cache.load(engine, bytes, restore).map(|(component, _)| component),
+        None => cache::compile(engine, bytes, restore),
     };
     component.map_err(|error| StartError::new(format!("{} does not compile: {}", path.display(), one_line(&error))))
 }
 
-fn link(engine: &Engine, component: &Component, outline: &Outline, path: &Path) -> Result<Pre, StartError> {
+fn link(
+    engine: &Engine,
+    component: &Component,
+    outline: &Outline,
+    restore: Option<ComponentExportIndex>,
+    path: &Path,
+) -> Result<Pre, StartError> {
     let fail = |error: wasmtime::Error| StartError::new(imports::explain(path, outline, &one_line(&error)));
     let linker = linker(engine, outline.world).map_err(fail)?;
     let pre = linker.instantiate_pre(component).map_err(fail)?;
     Ok(match outline.world {
-        World::P2 => Pre::P2(p2::bindings::ProxyPre::new(pre).map_err(fail)?),
+        World::P2 => Pre::P2(Template::new(pre, restore).map_err(fail)?),
         World::P3 => Pre::P3(p3::bindings::ServicePre::new(pre).map_err(fail)?),
     })
 }

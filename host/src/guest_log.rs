@@ -6,7 +6,7 @@ use hyper::body::Bytes;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -49,6 +49,11 @@ impl GuestLog {
             shared.id.store(id, Relaxed);
             shared.left.store(self.bytes, Relaxed);
         }
+    }
+
+    /// Ends what was written so far, as the end of an instance does.
+    pub(crate) fn forget(&mut self) {
+        self.shared.get_mut().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     pub(crate) fn stream(&self, channel: Channel) -> GuestStream {

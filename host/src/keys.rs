@@ -175,6 +175,7 @@ keys! {
     "otel.service" text otel_service "What the traces call this service." "";
     "otel.one_in" count otel_one_in "Of requests that belong to no trace yet, one in this many begins one." "";
     "instances.requests_p2" count reuse.requests_p2 "Requests that one 0.2 instance answers; more than 1 lets its memory live on." "";
+    "instances.restore" switch reuse.restore "Whether a 0.2 instance is set back to its first state after a request, where that is possible, instead of making another one." "";
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
     "instances.keep_resident" size reuse.keep_resident "Bytes at the start of a memory that are cleared in place between instances." "";

@@ -62,6 +62,7 @@ mod ranges;
 mod redirects;
 mod request;
 mod request_id;
+mod restore;
 mod routes;
 mod server;
 mod service;

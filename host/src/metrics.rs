@@ -209,8 +209,10 @@ impl Drop for Busy {
 pub(crate) struct Instances {
     pub(crate) created: Counter,
     pub(crate) dropped: Counter,
-    /// Requests that got an instance which had served another before.
+    /// Requests that got an instance which had served another before, and may remember it.
     pub(crate) reused: Counter,
+    /// Requests that got an instance which was set back to its first state after another.
+    pub(crate) restored: Counter,
 }
 
 impl Metrics {

@@ -91,9 +91,12 @@ fn instances(page: &mut Page, all: &All) {
     let dropped = all.sum(|metrics| metrics.instances.dropped.get());
     let created = all.sum(|metrics| metrics.instances.created.get());
     let reused = all.sum(|metrics| metrics.instances.reused.get());
+    let restored = all.sum(|metrics| metrics.instances.restored.get());
     page.single("tabi_instances_alive", "gauge", "Instances of components.", created.saturating_sub(dropped));
     page.single("tabi_instances_created_total", "counter", "Instances that were made.", created);
     page.single("tabi_instance_reuses_total", "counter", "Requests to an instance that had served before.", reused);
+    let help = "Requests to an instance that was set back to its first state.";
+    page.single("tabi_instance_restores_total", "counter", help, restored);
 }
 
 /// What the system knows of this process; left out where it does not tell.

@@ -111,6 +111,15 @@ impl State {
         self.renew();
     }
 
+    /// Forgets whatever the request that is over has left here.
+    pub(crate) fn forget(&mut self) {
+        self.wasi = None;
+        self.log.forget();
+        if let Some(origin) = self.hooks.origin.take() {
+            origin.leave();
+        }
+    }
+
     /// Notes how often the request that comes in was here before; `alone` is whether no other is under way.
     pub(crate) fn set_hops(&mut self, hops: u32, alone: bool) {
         // Nobody knows for which of several requests the guest sends its own, so the longest way counts.

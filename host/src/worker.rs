@@ -116,9 +116,9 @@ impl Dispatch {
             outbound: Client::new(&app.capabilities.outbound, &shared.limits, &shared.log),
         };
         match &app.pre {
-            Pre::P2(pre) => Self::P2(Arc::new(p2::Dispatcher {
+            Pre::P2(template) => Self::P2(Arc::new(p2::Dispatcher {
                 blueprint,
-                pre: pre.clone(),
+                template: template.clone(),
                 reuse,
                 warm: warm::Warm::new((MAX_IDLE / count.max(1)).max(1)),
             })),

@@ -3,6 +3,7 @@
 //! The guest runs inside of the connection's own task: no queue, no other thread and no channel
 //! is between them. Whoever polls the response drives the guest.
 
+pub(crate) mod instance;
 pub(crate) mod p2;
 pub(crate) mod p3;
 pub(crate) mod warm;

@@ -1,13 +1,14 @@
 //! A request through a `wasi:http/incoming-handler@0.2` instance, a fresh one unless the operator
 //! allows reuse.
 
-use super::warm::{Instance, Warm};
+use super::instance::{Instance, Template};
+use super::warm::Warm;
 use super::{Answer, AnswerBody, Failure, status_of_code};
 use crate::Reuse;
 use crate::lock::lock;
 use crate::metrics::{Busy, micros};
 use crate::request::Incoming;
-use crate::store::{Blueprint, State};
+use crate::store::Blueprint;
 use hyper::body::{Body, Bytes, Frame};
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,14 +18,13 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 use wasmtime_wasi_http::WasiHttpView;
-use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p2::bindings::http::types::{ErrorCode, Scheme};
 use wasmtime_wasi_http::p2::body::HyperOutgoingBody;
 
 /// What a worker thread needs to run requests.
 pub(crate) struct Dispatcher {
     pub(crate) blueprint: Blueprint,
-    pub(crate) pre: ProxyPre<State>,
+    pub(crate) template: Template,
     pub(crate) reuse: Reuse,
     pub(crate) warm: Warm,
 }
@@ -79,13 +79,15 @@ impl Dispatcher {
         }
     }
 
+    /// Takes an instance that waits for a request, if there may be one.
     fn instance(&self, id: u64) -> Option<Instance> {
-        if self.reuse.requests_p2 <= 1 {
+        if self.reuse.requests_p2 <= 1 && !self.template.restores() {
             return None;
         }
         let mut instance = self.warm.take(&self.reuse)?;
         instance.store.data_mut().set_id(id);
-        self.blueprint.metrics.instances.reused.add(1);
+        let instances = &self.blueprint.metrics.instances;
+        if self.template.restores() { &instances.restored } else { &instances.reused }.add(1);
         Some(instance)
     }
 
@@ -103,25 +105,23 @@ impl Dispatcher {
 }
 
 async fn run(dispatcher: Arc<Dispatcher>, request: Incoming, slot: Arc<Slot>) -> Outcome {
-    let Dispatcher { blueprint, pre, .. } = &*dispatcher;
+    let Dispatcher { blueprint, template, .. } = &*dispatcher;
     let mut instance = match dispatcher.instance(request.id) {
         Some(mut instance) => {
             instance.store.set_hostcall_fuel(blueprint.limits.hostcall_bytes);
             instance.store.set_epoch_deadline(1);
             instance
         }
-        None => {
-            let mut store = State::store(blueprint, request.id);
-            match pre.instantiate_async(&mut store).await {
-                Ok(proxy) => Instance::new(store, proxy),
-                Err(error) => return (None, Err(error)),
-            }
-        }
+        None => match template.instantiate(blueprint, request.id).await {
+            Ok(instance) => instance,
+            Err(error) => return (None, Err(error)),
+        },
     };
     instance.requests += 1;
     let result = call(&mut instance, request, slot).await;
-    if let Err(error) = &result {
-        blueprint.metrics.broke(error);
+    match &result {
+        Ok(()) => instance.restore().await,
+        Err(error) => blueprint.metrics.broke(error),
     }
     (Some(instance), result)
 }

@@ -1,41 +1,9 @@
-//! Instances of 0.2 that wait for their next request, where the operator lets them live on.
+//! Instances of 0.2 that wait for their next request.
 
-use crate::store::State;
-use crate::{Reuse, clock};
+use super::instance::Instance;
+use crate::Reuse;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use wasmtime::Store;
-use wasmtime_wasi_http::p2::bindings::Proxy;
-
-/// An instance and how often it was used.
-pub(crate) struct Instance {
-    pub(super) store: Store<State>,
-    pub(super) proxy: Proxy,
-    pub(super) requests: u32,
-    /// By the coarse clock.
-    born: u64,
-    idle_since: Instant,
-}
-
-impl Instance {
-    /// An instance that has served nobody yet.
-    pub(super) fn new(store: Store<State>, proxy: Proxy) -> Self {
-        Self { store, proxy, requests: 0, born: clock::now_ms(), idle_since: Instant::now() }
-    }
-
-    fn is_old(&self, reuse: &Reuse) -> bool {
-        Duration::from_millis(clock::now_ms().saturating_sub(self.born)) > reuse.max_age
-    }
-
-    /// Whether it may serve another request.
-    fn is_fit(&mut self, reuse: &Reuse) -> bool {
-        // What is left in the table belongs to the request that is over.
-        self.requests < reuse.requests_p2
-            && self.store.data().is_clean()
-            && self.store.data_mut().memory().bytes() <= reuse.max_memory
-            && !self.is_old(reuse)
-    }
-}
 
 /// The waiting instances of one app on one worker, the last used on top.
 pub(crate) struct Warm {

@@ -2,6 +2,7 @@
 //! of what the host passed on.
 
 mod fetch;
+mod state;
 
 use std::io::Write;
 use wasip2::clocks::monotonic_clock::subscribe_duration;
@@ -161,6 +162,13 @@ impl wasip2::exports::http::incoming_handler::Guest for Misbehave {
                 Err(_) => respond(out, 400, &[], b"the guest saw a broken body"),
             },
             "/early" => respond(out, 200, &[], b"early"),
+            "/state" => respond(out, 200, &[], state::read_and_spoil().as_bytes()),
+            "/seeds" => respond(out, 200, &[], state::seeds().as_bytes()),
+            "/print-half" => {
+                print!("half a line");
+                let _ = std::io::stdout().flush();
+                respond(out, 200, &[], b"printed");
+            }
             "/counter" => respond(out, 200, &[], count().to_string().as_bytes()),
             "/fetch" => respond(out, 200, &[], fetch::fetch(&request).as_bytes()),
             "/again" => respond(out, fetch::again(&request), &[], b""),
