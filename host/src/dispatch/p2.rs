@@ -346,7 +346,10 @@ impl Stream {
 
     fn take_frames(&mut self, cx: &mut Context<'_>, most: usize) {
         while self.end.is_none() && self.frames.len() < most {
-            match Pin::new(&mut self.body).poll_frame(cx) {
+            // A task that has done much has to wait for its next turn, and the channel behind the body looks empty until
+            // then. When the guest has returned that would look like a body without an end.
+            let next = std::future::poll_fn(|cx| Pin::new(&mut self.body).poll_frame(cx));
+            match std::pin::pin!(tokio::task::unconstrained(next)).poll(cx) {
                 Poll::Pending => return,
                 Poll::Ready(Some(Ok(frame))) => {
                     // An empty chunk would end a chunked body.

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::support::{Running, config};
+use std::time::Duration;
 
 /// How a response looks from outside.
 enum Seen {
@@ -172,6 +173,22 @@ fn an_endless_body_ends_with_its_processor_time() {
     assert!(!reply.complete);
     assert!(reply.body.len() > 100_000, "{}", reply.body.len());
     assert!(running.log().contains("cpu_time"), "{}", running.log());
+}
+
+#[test]
+fn answers_are_whole_whatever_their_length() {
+    let mut config = config();
+    // The guest makes its text first, which takes a while on a busy machine.
+    let limits = &mut config.limits;
+    [limits.cpu_time, limits.stream_idle_timeout, limits.stream_timeout] = [Duration::from_secs(60); 3];
+    let running = Running::start(config);
+    let mut client = Client::connect(running.server.addr());
+    // A task of the runtime may do so much in a turn; one of these ends when it has done just that.
+    for pieces in 48..58 {
+        let length = pieces * 64 * 1024 + 1;
+        let reply = client.get(&format!("/document?{length}"));
+        assert_eq!((reply.body.len(), reply.complete), (length, true), "{}", running.log());
+    }
 }
 
 #[test]
