@@ -1,3 +1,5 @@
+//! Whether an instance that is set back is as a new one.
+
 use super::*;
 use wasmtime::component::{Component, Instance, Linker, TypedFunc};
 use wasmtime::{Engine, Store};
