@@ -61,4 +61,12 @@ mod tests {
         check("", None);
         check(a, None);
     }
+
+    #[test]
+    fn every_table_has_its_place() {
+        let page = fs::read_to_string(root().join("docs/benchmarks.md")).unwrap();
+        for name in crate::tables::NAMES {
+            assert!(replace(&page, name, "").is_some(), "{name}");
+        }
+    }
 }
