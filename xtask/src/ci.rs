@@ -1,7 +1,7 @@
 //! What CI checks, and the test command that it shares with the README.
 
 use crate::run::{Steps, cargo, run, text};
-use crate::{apps, costs, dependencies, fuzz, packages, root, sizes};
+use crate::{apps, costs, dependencies, fuzz, instructions, packages, root, sizes};
 
 /// The sets of the framework's features that have to build, natively and for wasm: a list, since
 /// all combinations of them would be thousands.
@@ -57,6 +57,8 @@ pub fn all() -> Result<(), String> {
     steps.step("costs", costs::print);
     steps.step("fuzz targets", fuzz::check);
     steps.step("tests (cargo xtask test)", || run(cargo().args(["xtask", "test"])));
+    // After the tests, which have compiled wasmtime.
+    steps.step("instructions", instructions::print);
     steps.finish()
 }
 

@@ -7,6 +7,7 @@ pub mod dependencies;
 pub mod dist;
 pub mod encoders;
 pub mod fuzz;
+pub mod instructions;
 pub mod packages;
 pub mod peers;
 pub mod run;

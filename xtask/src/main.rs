@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use xtask::{apps, ci, costs, dependencies, dist, encoders, fuzz, packages, peers, run, say, sizes, trial};
+use xtask::{
+    apps, ci, costs, dependencies, dist, encoders, fuzz, instructions, packages, peers, run, say, sizes, trial,
+};
 
 const USAGE: &str = "cargo xtask <command>
 
@@ -14,6 +16,8 @@ const USAGE: &str = "cargo xtask <command>
   bench [option…]    the servers under load, side by side, for docs/benchmarks.md (bench --help)
   costs              what each convenience costs in a component, against tests/costs/costs.toml;
                      --bless writes it, and docs/costs.md
+  instructions       what requests cost guests: instructions, calls to the host and memory, against
+                     tests/instructions/instructions.toml; --bless writes it, and docs/instructions.md
   dist               the server with everything linked into it, as one file for other machines
   encoders           what compressing in a component would cost: the table of docs/compression.md
   dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
@@ -47,6 +51,8 @@ fn main() -> ExitCode {
                 .and_then(|()| run::run(run::cargo().args(faults).args(rest)))
         }
         ["costs", "--bless"] => costs::bless(),
+        ["instructions"] => instructions::print(),
+        ["instructions", "--bless"] => instructions::bless(),
         ["encoders"] => encoders::print(),
         ["fuzz"] => fuzz::all("all", "60"),
         ["fuzz", name] => fuzz::all(name, "60"),
