@@ -4,8 +4,8 @@
 //! freed waits in the list of its class; what no list has is cut from the end of the heap. Nothing is ever joined:
 //! an instance lives for some requests, whose blocks are of the same classes. All of it takes constant time.
 //!
-//! Where a block ends is kept before it: Rust would tell how large it is, but a component has more places that free
-//! than a few bytes of code for each are worth.
+//! What class a block is of is kept before it: Rust would tell how large it is, but a component has more places that
+//! free than a few bytes of code for each are worth, and to free is as frequent as to allocate.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -23,8 +23,8 @@ pub(super) trait Memory {
 struct Header {
     /// Where the block starts; an alignment may have moved the header away from there.
     start: usize,
-    /// Where the block ends.
-    end: usize,
+    /// The class of the block, which says how large it is.
+    class: usize,
 }
 
 /// What every block is aligned to: what the header is large.
@@ -51,6 +51,12 @@ fn class(size: usize) -> (usize, usize) {
     let shift = (usize::BITS - 3).saturating_sub(last.leading_zeros()).max(LEAST_SHIFT);
     let steps = (last >> shift) + 1;
     (shift as usize * 4 + steps, steps << shift)
+}
+
+/// Returns how large the blocks of a class are.
+fn length(class: usize) -> usize {
+    let shift = (class.wrapping_sub(5) / 4).max(LEAST_SHIFT as usize);
+    class.wrapping_sub(shift * 4) << shift
 }
 
 /// Returns the header of what was handed out.
@@ -84,7 +90,7 @@ impl<M: Memory> Heap<M> {
         }
         let at = ptr::with_exposed_provenance_mut((start + align) & !(align - 1));
         // SAFETY: between the start of the block and what is handed out there is room for a header.
-        unsafe { *header(at) = Header { start, end: start + length } };
+        unsafe { *header(at) = Header { start, class } };
         at
     }
 
@@ -96,8 +102,8 @@ impl<M: Memory> Heap<M> {
     pub(super) unsafe fn free(&self, at: usize) {
         // An address, since the compiler would read what a pointer points to wherever it is called.
         // SAFETY: it came from here.
-        let Header { start, end } = unsafe { ptr::read(header(ptr::with_exposed_provenance_mut(at))) };
-        if let Some(list) = self.free.get(class(end - start).0) {
+        let Header { start, class } = unsafe { ptr::read(header(ptr::with_exposed_provenance_mut(at))) };
+        if let Some(list) = self.free.get(class) {
             // SAFETY: the block is no longer in use, and room for an address is in each.
             unsafe { *ptr::with_exposed_provenance_mut::<usize>(start) = list.get() };
             list.set(start);
@@ -110,7 +116,8 @@ impl<M: Memory> Heap<M> {
     /// It must have come from here, with this alignment, and be in use.
     pub(super) unsafe fn resize(&self, at: *mut u8, align: usize, size: usize) -> *mut u8 {
         // SAFETY: it came from here.
-        let Header { start, end } = unsafe { ptr::read(header(at)) };
+        let Header { start, class: old } = unsafe { ptr::read(header(at)) };
+        let end = start + length(old);
         let room = end - at.addr();
         if size <= room {
             return at;
@@ -123,7 +130,7 @@ impl<M: Memory> Heap<M> {
             // The last block grows where it is.
             self.top.set(start + length);
             // SAFETY: as above.
-            unsafe { (*header(at)).end = start + length };
+            unsafe { (*header(at)).class = class };
             return at;
         }
         let new = self.allocate(size, align);
@@ -144,7 +151,8 @@ impl<M: Memory> Heap<M> {
     #[allow(dead_code, reason = "only C asks")]
     pub(super) unsafe fn room(at: *mut u8) -> usize {
         // SAFETY: it came from here.
-        unsafe { (*header(at)).end - at.addr() }
+        let Header { start, class } = unsafe { ptr::read(header(at)) };
+        start + length(class) - at.addr()
     }
 
     /// Makes sure that so many bytes are there to be cut: where the others were, or elsewhere.

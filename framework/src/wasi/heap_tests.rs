@@ -117,6 +117,7 @@ fn classes() {
     let mut before = (0, 0);
     for size in 1..100_000 {
         let (class, length) = class(size);
+        assert_eq!(super::length(class), length, "{size}");
         assert!(length >= size && length % ALIGN == 0 && length - size <= (size / 4).max(ALIGN - 1), "{size}");
         assert!((class, length) == before || (class > before.0 && length > before.1), "{size}");
         before = (class, length);

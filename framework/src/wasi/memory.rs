@@ -1,7 +1,6 @@
 //! The memory of a component, and the heap in it.
 
-use super::heap::{Heap, Memory};
-use core::cell::UnsafeCell;
+use super::heap::{ALIGN, Heap, Memory};
 
 pub(super) static HEAP: Heap<Linear> = Heap::new();
 
@@ -10,22 +9,20 @@ pub(super) struct Linear;
 
 const PAGE: usize = 65536;
 
-/// Where the heap starts: enough for most requests, so that no memory has to be grown for them.
-const START: usize = 48 * 1024;
-
-#[repr(align(16))]
-struct Room(UnsafeCell<[u8; START]>);
-
-// SAFETY: a component has one thread, and only the heap uses it.
-unsafe impl Sync for Room {}
-
-static ROOM: Room = Room(UnsafeCell::new([0; START]));
+unsafe extern "C" {
+    /// Where the linker has put everything; what is left of the last page belongs to nobody.
+    safe static __heap_base: u8;
+}
 
 impl Memory for Linear {
     fn more(bytes: usize, end: usize) -> (usize, usize) {
-        if end == 0 && bytes <= START {
-            let start = ROOM.0.get().expose_provenance();
-            return (start, start + START);
+        if end == 0 {
+            // Enough for most requests, so that no memory has to be grown for them.
+            let start = (&raw const __heap_base).expose_provenance().next_multiple_of(ALIGN);
+            let end = core::arch::wasm32::memory_size::<0>() * PAGE;
+            if start + bytes <= end {
+                return (start, end);
+            }
         }
         let pages = bytes.div_ceil(PAGE);
         match core::arch::wasm32::memory_grow::<0>(pages) {

@@ -153,7 +153,8 @@ pub(super) fn respond(out: u32, status: u16, headers: &Headers) -> Outgoing {
     // call for a body is one.
     unsafe {
         let response = outgoing_response(fields(headers).0);
-        if outgoing_response_set_status_code(response, status.into()) != 0 {
+        // It is 200 by itself.
+        if status != 200 && outgoing_response_set_status_code(response, status.into()) != 0 {
             super::log("the runtime refuses the status");
         }
         outgoing_response_body(response, &mut result);
