@@ -174,7 +174,7 @@ fn calls(calls: &[(String, String, u64)]) -> String {
 }
 
 /// Puts a table between its marks.
-fn put(page: &str, name: &str, table: &str) -> Result<String, String> {
+pub(crate) fn put(page: &str, name: &str, table: &str) -> Result<String, String> {
     let (start, end) = (format!("<!-- {name} -->\n"), format!("\n<!-- /{name} -->"));
     let (before, rest) = page.split_once(&start).ok_or(format!("the page has no mark {name}"))?;
     let (_, after) = rest.split_once(&end).ok_or(format!("the page has no end of {name}"))?;

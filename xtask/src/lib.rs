@@ -1,6 +1,7 @@
 //! The project's own commands, so that a developer and CI run the same ones.
 
 pub mod apps;
+pub mod build_times;
 pub mod ci;
 pub mod costs;
 pub mod dependencies;

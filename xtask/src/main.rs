@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use xtask::{
-    apps, ci, costs, dependencies, dist, encoders, fuzz, instructions, packages, peers, run, say, sizes, trial,
+    apps, build_times, ci, costs, dependencies, dist, encoders, fuzz, instructions, packages, peers, run, say, sizes,
+    trial,
 };
 
 const USAGE: &str = "cargo xtask <command>
@@ -18,6 +19,8 @@ const USAGE: &str = "cargo xtask <command>
                      --bless writes it, and docs/costs.md
   instructions       what requests cost guests: instructions, calls to the host and memory, against
                      tests/instructions/instructions.toml; --bless writes it, and docs/instructions.md
+  build-times        how long the smallest app takes to build, here and on other frameworks; --bless writes
+                     docs/build-times.md (some minutes)
   dist               the server with everything linked into it, as one file for other machines
   encoders           what compressing in a component would cost: the table of docs/compression.md
   dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
@@ -51,6 +54,8 @@ fn main() -> ExitCode {
                 .and_then(|()| run::run(run::cargo().args(faults).args(rest)))
         }
         ["costs", "--bless"] => costs::bless(),
+        ["build-times"] => build_times::print(false),
+        ["build-times", "--bless"] => build_times::print(true),
         ["instructions"] => instructions::print(),
         ["instructions", "--bless"] => instructions::bless(),
         ["encoders"] => encoders::print(),
