@@ -21,14 +21,6 @@ const CHECKSUM: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Cache(PathBuf);
 
-/// The user's cache folder for this program, if the environment names one.
-#[must_use]
-pub fn default_dir() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    base.is_absolute().then(|| base.join("tabi").join("compiled"))
-}
-
 impl Cache {
     /// Opens the folder, making it first if it is missing.
     ///
@@ -41,19 +33,12 @@ impl Cache {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(dir).map_err(cannot)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let meta = fs::metadata(dir).map_err(cannot)?;
-            // SAFETY: geteuid has no preconditions and can't fail.
-            let user = unsafe { libc::geteuid() };
-            if meta.uid() != user || meta.mode() & 0o022 != 0 {
-                return Err(format!(
-                    "{} can't be used: it must belong to the user who runs tabi, and nobody else \
-                     may write to it (chmod 700)",
-                    dir.display()
-                ));
-            }
+        let about = fs::metadata(dir).map_err(cannot)?;
+        if !crate::input::is_private(&about, false) {
+            return Err(format!(
+                "{} can't be used: it must belong to the user who runs tabi, and nobody else may write to it (chmod 700)",
+                dir.display()
+            ));
         }
         Ok(Self(dir.to_owned()))
     }

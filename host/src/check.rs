@@ -33,6 +33,13 @@ pub fn check(args: &Target, as_json: bool) -> Result<(), StartError> {
         None => say!("{name} is fine: it exports {}", handlers(&outline).join(" and ")),
         Some(_) => say!("{name} exports {}", handlers(&outline).join(" and ")),
     }
+    if let Some(origin) = &outline.origin {
+        say!(
+            "it was compiled by {} for {}; of hosts, what is said below is about the component",
+            origin.by,
+            origin.target
+        );
+    }
     let short = refusal.as_ref().map(|_| "see below");
     for verdict in verdicts(&outline, short) {
         say!("  {:<17} {}", verdict.host, verdict.answer);
@@ -82,9 +89,11 @@ fn object(path: &Path, outline: &Outline, refusal: Option<&StartError>) -> Strin
             text + "}"
         })
         .collect();
+    let origin = outline.origin.as_ref().map(|origin| format!(r#""compiled_by":{},"#, json(&origin.by)));
     format!(
-        r#"{{"component":{},"exports":[{}],"imports":[{}],"hosts":[{}]}}"#,
+        r#"{{"component":{},{}"exports":[{}],"imports":[{}],"hosts":[{}]}}"#,
         json(&path.display().to_string()),
+        origin.unwrap_or_default(),
         list(&outline.exports),
         list(&outline.imports),
         hosts.join(",")

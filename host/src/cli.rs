@@ -12,6 +12,7 @@ use tabi_host::{StartError, file, keys};
   tabi serve apps/hello            build the crate in apps/hello and serve it
   tabi serve app.wasm --port 0     serve a component on a free port
   tabi build apps/hello            build only, and print where the component is
+  tabi compile app.wasm            compile it, for a start without compiler
   tabi config                      print every setting with its default and meaning")]
 pub struct Cli {
     #[command(subcommand)]
@@ -22,10 +23,17 @@ pub struct Cli {
 pub enum Command {
     /// Serve a component, or the component that a crate folder builds
     Serve(Target),
+    #[cfg(feature = "compiler")]
     /// Serve a crate folder, and build and serve it anew whenever a file in it changes
     Dev(Target),
+    #[cfg(feature = "compiler")]
     /// Build a crate folder into a component
     Build(Build),
+    #[cfg(feature = "compiler")]
+    /// Compile a component to machine code, which any tabi of this version serves at once.
+    ///
+    /// The file is run as it is, without the walls around WebAssembly: serve none that comes from strangers.
+    Compile(Compile),
     /// Check the configuration and a component, and tell which hosts serve it
     Check {
         #[command(flatten)]
@@ -111,6 +119,23 @@ pub struct Listen {
     pub port: Option<u16>,
 }
 
+#[cfg(feature = "compiler")]
+#[derive(Debug, Args)]
+pub struct Compile {
+    /// A component (.wasm), or the folder of a crate that builds one
+    #[arg(default_value = ".")]
+    pub path: PathBuf,
+    /// The file to write [default: beside the component, with .cwasm at its end]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// For every processor of this architecture, not only for those that can do what this one can; slower
+    #[arg(long)]
+    pub portable: bool,
+    #[command(flatten)]
+    pub build: BuildOptions,
+}
+
+#[cfg(feature = "compiler")]
 #[derive(Debug, Args)]
 pub struct Build {
     /// The folder of the crate
@@ -120,14 +145,18 @@ pub struct Build {
     pub build: BuildOptions,
 }
 
+/// How a crate is built; without compiler there is nothing to say.
 #[derive(Debug, Args)]
 pub struct BuildOptions {
+    #[cfg(feature = "compiler")]
     /// Build without optimisations, which is quicker to build and slower to run
     #[arg(long)]
     pub debug: bool,
+    #[cfg(feature = "compiler")]
     /// Features of the crate to build with, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub features: Vec<String>,
+    #[cfg(feature = "compiler")]
     /// Leave out the crate's default features
     #[arg(long)]
     pub no_default_features: bool,

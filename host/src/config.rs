@@ -296,7 +296,7 @@ impl Default for Config {
             limits: Limits::default(),
             grants: Grants::default(),
             site: Site::default(),
-            cache_dir: crate::cache::default_dir(),
+            cache_dir: default_cache_dir(),
             access_log: AccessLog::Off,
             trace: false,
             trace_body_bytes: KIB,
@@ -383,4 +383,11 @@ impl Default for Limits {
             keyvalue_memory: 64 * MIB,
         }
     }
+}
+
+/// The user's cache folder for this program, if the environment names one.
+fn default_cache_dir() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    base.is_absolute().then(|| base.join("tabi").join("compiled"))
 }

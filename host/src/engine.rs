@@ -1,5 +1,8 @@
 //! From a file to something that can be instantiated in microseconds.
 
+#[cfg(feature = "compiler")]
+use crate::cache;
+#[cfg(feature = "compiler")]
 use crate::cache::Cache;
 use crate::dispatch::instance::Template;
 use crate::error::one_line;
@@ -7,7 +10,7 @@ use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
 use crate::site::AppEntry;
 use crate::store::State;
-use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, cache, clock, imports, restore};
+use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports, input, precompiled, restore};
 use hyper::header::HeaderValue;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -73,7 +76,7 @@ impl Engines {
         for (entry, own) in apps {
             all.memory = all.memory.max(own.limits.memory);
             all.table_elements = all.table_elements.max(own.limits.table_elements);
-            let outline = read(&entry.path).and_then(|bytes| Outline::read(&entry.path, &bytes));
+            let outline = input::read(&entry.path).and_then(|bytes| Outline::read(&entry.path, &bytes));
             let outline = outline.map_err(|error| StartError::new(format!("app {:?}: {error}", entry.name())))?;
             engines.memory = engines.memory.max(outline.memory);
         }
@@ -89,7 +92,8 @@ impl Engines {
         if let Some(engine) = known {
             return Ok(engine.clone());
         }
-        let fresh = engine(outline.world, &pool(&self.config, self.memory.max(outline.memory), self.idle), log)?;
+        let memory = self.memory.max(outline.memory);
+        let fresh = engine(outline.world, &pool(&self.config, memory, self.idle), log)?;
         clock::drive(&fresh);
         Ok(known.insert(fresh).clone())
     }
@@ -110,11 +114,14 @@ impl App {
         log: &Log,
         old: Option<&Capabilities>,
     ) -> Result<Self, StartError> {
-        let bytes = read(path)?;
+        let bytes = input::read(path)?;
         let outline = Outline::read(path, &bytes)?;
         let capabilities = Arc::new(Capabilities::open(&config.grants, &config.limits, old)?);
         let engine = engines.get(&outline, log)?;
-        let component = compile(&engine, path, &bytes, &outline, config, log)?;
+        let component = match outline.origin {
+            Some(_) => precompiled::load(&engine, path, &bytes)?,
+            None => anew(&engine, path, &bytes, &outline, config, log)?,
+        };
         let restore =
             is_restored(&outline, config).then(|| component.get_export_index(None, restore::EXPORT)).flatten();
         let pre = link(&engine, &component, &outline, restore, path)?;
@@ -205,28 +212,20 @@ impl App {
     }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, StartError> {
-    std::fs::read(path).map_err(|error| {
-        let name = path.display();
-        StartError::new(match error.kind() {
-            std::io::ErrorKind::NotFound => format!("{name} does not exist"),
-            std::io::ErrorKind::PermissionDenied => format!("no permission to read {name}"),
-            std::io::ErrorKind::IsADirectory => format!("{name} is a folder, not a component"),
-            _ => format!("{name} can't be read: {error}"),
-        })
-    })
-}
-
 /// Whether instances are set back after each request if they can be.
 fn is_restored(outline: &Outline, config: &Config) -> bool {
-    // What has the name of the function that is added gets none.
-    outline.world == World::P2
-        && config.reuse.restore
-        && config.reuse.requests_p2 <= 1
-        && !outline.exports.iter().any(|name| name == restore::EXPORT)
+    can_be_restored(outline) && config.reuse.restore && config.reuse.requests_p2 <= 1
 }
 
-fn compile(
+/// Whether a component may get the function that sets its instances back.
+pub(crate) fn can_be_restored(outline: &Outline) -> bool {
+    // What has the name of that function gets none.
+    outline.world == World::P2 && !outline.exports.iter().any(|name| name == restore::EXPORT)
+}
+
+/// Compiles what is not compiled yet, or finds it in the cache.
+#[cfg(feature = "compiler")]
+fn anew(
     engine: &Engine,
     path: &Path,
     bytes: &[u8],
@@ -244,6 +243,12 @@ fn compile(
         None => cache::compile(engine, bytes, restore),
     };
     component.map_err(|error| StartError::new(format!("{} does not compile: {}", path.display(), one_line(&error))))
+}
+
+/// Never called: the outline of what is not compiled can't be had either, and says why.
+#[cfg(not(feature = "compiler"))]
+fn anew(_: &Engine, path: &Path, _: &[u8], _: &Outline, _: &Config, _: &Log) -> Result<Component, StartError> {
+    Err(StartError::new(format!("{} is not compiled", path.display())))
 }
 
 fn link(
@@ -296,7 +301,7 @@ fn engine(world: World, pool: &PoolingAllocationConfig, log: &Log) -> Result<Eng
         .map_err(|error| StartError::new(format!("no engine: {}", one_line(&error))))
 }
 
-fn settings(world: World) -> wasmtime::Config {
+pub(crate) fn settings(world: World) -> wasmtime::Config {
     let mut settings = wasmtime::Config::new();
     settings.epoch_interruption(true);
     // Calls between host and guest cost a third when nothing has to be concurrent inside of an

@@ -201,7 +201,8 @@ mod tests {
     #[track_caller]
     fn check(exports: &[&str], imports: &[&str], wanted: [&str; 4]) {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let outline = Outline { world: World::P2, exports: owned(exports), imports: owned(imports), memory: 0 };
+        let outline =
+            Outline { world: World::P2, exports: owned(exports), imports: owned(imports), memory: 0, origin: None };
         let verdicts = verdicts(&outline, None);
         assert_eq!(verdicts[0].answer, Answer::Runs);
         for (verdict, wanted) in verdicts[1..].iter().zip(wanted) {
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn why_this_host_refuses_is_told() {
-        let outline = Outline { world: World::P2, exports: Vec::new(), imports: Vec::new(), memory: 0 };
+        let outline = Outline { world: World::P2, exports: Vec::new(), imports: Vec::new(), memory: 0, origin: None };
         let verdict = &verdicts(&outline, Some("no"))[0];
         assert_eq!((verdict.host, verdict.answer.to_string().as_str()), ("tabi", "refuses it: no"));
     }

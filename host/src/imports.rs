@@ -78,7 +78,13 @@ mod tests {
 
     #[track_caller]
     fn check(import: &str, wanted: &str) {
-        let outline = Outline { world: World::P2, exports: Vec::new(), imports: vec![import.to_owned()], memory: 0 };
+        let outline = Outline {
+            world: World::P2,
+            exports: Vec::new(),
+            imports: vec![import.to_owned()],
+            memory: 0,
+            origin: None,
+        };
         let text = explain(Path::new("app.wasm"), &outline, "reason");
         assert!(text.contains(wanted), "{text}");
         assert!(!text.contains('\n'), "{text}");
@@ -87,7 +93,7 @@ mod tests {
     #[track_caller]
     fn check_ungranted(imports: &[&str], grants: &Grants, wanted: [&[&str]; 2]) {
         let imports = imports.iter().map(|name| (*name).to_owned()).collect();
-        let outline = Outline { world: World::P2, exports: Vec::new(), imports, memory: 0 };
+        let outline = Outline { world: World::P2, exports: Vec::new(), imports, memory: 0, origin: None };
         for (needed, wanted) in [(true, wanted[0]), (false, wanted[1])] {
             let hints = ungranted(&outline, grants, needed);
             assert_eq!(hints.len(), wanted.len(), "{hints:?}");

@@ -1,7 +1,9 @@
 //! What a file is, before anything is compiled: component or not, and which handler it has.
 
 use crate::StartError;
+use crate::precompiled::{self, Origin};
 use std::path::Path;
+#[cfg(feature = "compiler")]
 use wasmparser::{Encoding, Parser, Payload};
 
 /// The version of `wasi:http` whose handler a component exports.
@@ -24,6 +26,8 @@ pub struct Outline {
     pub imports: Vec<String>,
     /// Bytes of memory that an instance has from the start.
     pub memory: u64,
+    /// Where it comes from, if it was compiled before.
+    pub origin: Option<Origin>,
 }
 
 impl Outline {
@@ -32,23 +36,42 @@ impl Outline {
     /// # Errors
     /// When it can't be read, and as [`read`](Self::read).
     pub fn open(path: &Path) -> Result<Self, StartError> {
-        Self::read(path, &crate::engine::read(path)?)
+        Self::read(path, &crate::input::read(path)?)
     }
 
-    /// Reads the outline of the component in `bytes`; `path` is for the messages.
+    /// Reads the outline of the component in `bytes`, which may have been compiled before; `path` is for the messages.
     ///
     /// # Errors
     /// When the bytes are no component or lack a handler, in words.
     pub fn read(path: &Path, bytes: &[u8]) -> Result<Self, StartError> {
+        if precompiled::is(bytes) {
+            return precompiled::read(path, bytes).map(|(outline, _)| outline);
+        }
         let name = path.display();
         if bytes.is_empty() {
             return Err(StartError::new(format!("{name} is empty, not a WebAssembly component")));
+        }
+        if bytes.starts_with(b"\x7fELF") {
+            return Err(StartError::new(format!(
+                "{name} is not a WebAssembly component: if `wasmtime compile` has made it, use `tabi compile` in its place"
+            )));
         }
         if !bytes.starts_with(b"\0asm") {
             return Err(StartError::new(format!(
                 "{name} is not a WebAssembly component: it does not start with \\0asm"
             )));
         }
+        #[cfg(not(feature = "compiler"))]
+        return Err(StartError::new(format!(
+            "{name} has to be compiled first, and this tabi has no compiler: run `tabi compile {name}` with one that has"
+        )));
+        #[cfg(feature = "compiler")]
+        Self::of_component(path, bytes)
+    }
+
+    #[cfg(feature = "compiler")]
+    fn of_component(path: &Path, bytes: &[u8]) -> Result<Self, StartError> {
+        let name = path.display();
         let (exports, imports, memory) = names(bytes).map_err(|fault| match fault {
             Fault::CoreModule => StartError::new(format!(
                 "{name} is a core module, not a component: build it with --target wasm32-wasip2, \
@@ -64,16 +87,18 @@ impl Outline {
         } else {
             return Err(no_handler(path, &exports));
         };
-        Ok(Self { world, exports, imports, memory })
+        Ok(Self { world, exports, imports, memory, origin: None })
     }
 }
 
+#[cfg(feature = "compiler")]
 enum Fault {
     CoreModule,
     Broken(String),
 }
 
 /// The names that the outermost component exports and imports, and the memory of all its modules.
+#[cfg(feature = "compiler")]
 fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>, u64), Fault> {
     let broken = |error: wasmparser::BinaryReaderError| Fault::Broken(error.to_string());
     let (mut exports, mut imports, mut depth, mut memory) = (Vec::new(), Vec::new(), 0u32, 0u64);
@@ -107,6 +132,7 @@ fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>, u64), Fault> {
     Ok((exports, imports, memory))
 }
 
+#[cfg(feature = "compiler")]
 fn no_handler(path: &Path, exports: &[String]) -> StartError {
     let found = if exports.iter().any(|name| name.starts_with("wasi:cli/run")) {
         "it exports wasi:cli/run, so it is a command; a service is a library crate of type cdylib".to_owned()

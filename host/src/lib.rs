@@ -20,9 +20,12 @@ mod answer;
 mod bindings;
 mod board;
 mod body;
+#[cfg(feature = "compiler")]
 mod cache;
 mod clock;
 mod coded;
+#[cfg(feature = "compiler")]
+mod compile;
 mod config;
 mod conn;
 mod connection;
@@ -42,6 +45,7 @@ mod guest_log;
 mod gzip;
 mod hosts;
 mod imports;
+mod input;
 mod inspect;
 pub mod keys;
 mod keyvalue;
@@ -57,6 +61,7 @@ mod otel;
 mod outbound;
 mod patience;
 mod peer;
+mod precompiled;
 mod proxy;
 mod ranges;
 mod redirects;
@@ -87,6 +92,8 @@ use std::sync::Arc;
 
 pub use access_log::json;
 pub use admin::Admin;
+#[cfg(feature = "compiler")]
+pub use compile::compile;
 pub use config::{AccessLog, ClientAuth, Config, Limits, PagemapScan, Reuse, Tell, TrustedFields};
 pub use engine::App;
 pub use error::StartError;
@@ -95,6 +102,7 @@ pub use hosts::{Answer, Verdict, verdicts};
 pub use inspect::{Outline, World};
 pub use listener::Listeners;
 pub use log::Log;
+pub use precompiled::Origin;
 pub use server::Server;
 pub use site::{AppEntry, FolderEntry, RedirectEntry, Site};
 

@@ -27,6 +27,7 @@ use watch::Watch;
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => serve(&args, false),
+        #[cfg(feature = "compiler")]
         Command::Dev(mut args) => {
             args.settings.mode.get_or_insert_with(|| "dev".to_owned());
             serve(&args, true)
@@ -35,9 +36,12 @@ fn main() -> ExitCode {
         Command::Config(args) => {
             args.settings.resolve(&args.path, env).map(|config| say!("{}", file::print(&config).trim_end()))
         }
+        #[cfg(feature = "compiler")]
         Command::Build(args) => {
             subject::build(&args.path, &args.build).map(|component| say!("{}", component.display()))
         }
+        #[cfg(feature = "compiler")]
+        Command::Compile(args) => compile(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,6 +50,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Compiles a component into a file, and prints where that is.
+#[cfg(feature = "compiler")]
+fn compile(args: &cli::Compile) -> Result<(), StartError> {
+    let component = subject::component(&args.path, &args.build)?;
+    let file = args.output.clone().unwrap_or_else(|| component.with_extension("cwasm"));
+    tabi_host::compile(&component, &file, args.portable)?;
+    say!("{}", file.display());
+    Ok(())
 }
 
 fn serve(args: &Target, dev: bool) -> Result<(), StartError> {

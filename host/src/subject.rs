@@ -93,10 +93,21 @@ pub fn component(path: &Path, options: &BuildOptions) -> Result<PathBuf, StartEr
     if path.is_dir() { build(path, options) } else { Ok(path.to_owned()) }
 }
 
+/// Says that nothing is built here.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "compiler"))]
+fn build(dir: &Path, _: &BuildOptions) -> Result<PathBuf, StartError> {
+    let name = dir.display();
+    Err(StartError::new(format!("{name} is a folder, and this tabi has no compiler: name a file of `tabi compile`")))
+}
+
 /// Builds the crate in `dir`.
 ///
 /// # Errors
 /// When there is none, or it does not build.
+#[cfg(feature = "compiler")]
 pub fn build(dir: &Path, options: &BuildOptions) -> Result<PathBuf, StartError> {
     if !dir.is_dir() {
         return Err(StartError::new(format!("{} is not a folder", dir.display())));

@@ -7,9 +7,13 @@
 //!
 //! [`prepare`] refuses whatever it does not know to be safe; such a component gets a new instance for each request.
 
+#[cfg(feature = "compiler")]
 mod component;
+#[cfg(feature = "compiler")]
 mod image;
+#[cfg(feature = "compiler")]
 mod module;
+#[cfg(feature = "compiler")]
 mod write;
 
 /// The function that a prepared component exports in addition.
@@ -20,14 +24,16 @@ pub(crate) const VERSION: u8 = 1;
 
 /// The most bytes of memory, of all memories of a component together, that are written after each request. Beyond, a new
 /// instance costs less, as only those of its pages are cleared that were written to.
+#[cfg(feature = "compiler")]
 const MAX_MEMORY: u64 = 512 * 1024;
 
 /// The component with a function that restores it, or `None` where it is not known how to.
+#[cfg(feature = "compiler")]
 pub(crate) fn prepare(bytes: &[u8]) -> Option<Vec<u8>> {
     let component = component::Component::read(bytes)?;
     let state = component.state()?;
     write::component(bytes, &component, &state)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "compiler"))]
 mod tests;

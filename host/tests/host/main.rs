@@ -24,6 +24,7 @@ mod nginx;
 mod observing;
 mod outbound;
 mod outbound_tls;
+mod precompiled;
 mod proxies;
 mod redis;
 mod restore;
