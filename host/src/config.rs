@@ -152,7 +152,7 @@ pub struct Reuse {
     pub requests_p3: u32,
     /// Requests that a 0.3 instance works on at the same time.
     pub concurrent_p3: u32,
-    /// Bytes at the start of a memory that are cleared in place instead of given back.
+    /// Bytes at the start of a memory that are cleared in place instead of given back, for 0.2.
     pub keep_resident: usize,
     /// Whether the kernel is asked which pages a guest has changed.
     pub pagemap_scan: PagemapScan,

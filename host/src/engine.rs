@@ -93,7 +93,7 @@ impl Engines {
             return Ok(engine.clone());
         }
         let memory = self.memory.max(outline.memory);
-        let fresh = engine(outline.world, &pool(&self.config, memory, self.idle), log)?;
+        let fresh = engine(outline.world, &pool(outline.world, &self.config, memory, self.idle), log)?;
         clock::drive(&fresh);
         Ok(known.insert(fresh).clone())
     }
@@ -318,7 +318,7 @@ pub(crate) fn settings(world: World) -> wasmtime::Config {
 /// it about the same as without.
 const WORTH_A_SCAN: u64 = 512 * 1024;
 
-fn pool(config: &Config, memory: u64, idle: usize) -> PoolingAllocationConfig {
+fn pool(world: World, config: &Config, memory: u64, idle: usize) -> PoolingAllocationConfig {
     let limits = &config.limits;
     let requests = limits.requests.saturating_add(idle);
     // A guest may go on after its answer, when its place is already another's.
@@ -337,9 +337,14 @@ fn pool(config: &Config, memory: u64, idle: usize) -> PoolingAllocationConfig {
         .max_tables_per_component(PARTS)
         .max_memory_size(limits.memory)
         .table_elements(limits.table_elements)
-        // Pages of a guest that ends are cleared in place: giving them back costs a system
-        // call, an interrupt to every other core and a fault for each page of the next guest.
-        .linear_memory_keep_resident(config.reuse.keep_resident)
+        .linear_memory_keep_resident(match world {
+            // Pages of a guest that ends are cleared in place: giving them back costs a system
+            // call, an interrupt to every other core and a fault for each page of the next guest.
+            World::P2 => config.reuse.keep_resident,
+            // An instance that serves thousands of requests ends so seldom that its pages are better given back:
+            // clearing would make all pages of every place resident that had an instance in a crowd.
+            World::P3 => 0,
+        })
         .table_keep_resident(64 * 1024)
         .async_stack_keep_resident(64 * 1024);
     if config.reuse.pagemap_scan == PagemapScan::Auto && memory >= WORTH_A_SCAN {
