@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::start::tabi;
 use crate::support::{Lines, Room, Running, config, granted, misbehave, misbehave3};
+use crate::watched::Watched;
 use sha2::{Digest, Sha256};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -36,9 +37,11 @@ fn both_versions_are_served() {
 #[test]
 fn instances_are_set_back() {
     let (file, _room) = compiled(misbehave(), "set-back", false);
-    let running = Running::serve(&file, no_cache());
-    let counts: Vec<_> = (0..3).map(|_| Client::connect(running.server.addr()).get("/counter").text()).collect();
-    assert_eq!(counts, ["1", "1", "1"]);
+    let watched = Watched::start(&file, Config { threads: 1, ..no_cache() });
+    for _ in 0..3 {
+        assert_eq!(watched.client().get("/counter").text(), "1");
+    }
+    assert!(watched.settled()["tabi_instance_restores_total"] >= 2.0);
 }
 
 #[test]
