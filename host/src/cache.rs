@@ -3,7 +3,7 @@
 //! An entry is found by the component's SHA-256 and everything about the compiler that the
 //! machine code depends on. It carries a checksum of its own: a damaged entry is compiled anew.
 
-use crate::restore;
+use crate::restore::{self, Restore};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -45,12 +45,12 @@ impl Cache {
 
     /// Returns the compiled component for `bytes`, from the folder or from the compiler.
     ///
-    /// With `restore` it has a function that sets instances back, if it can have one. The second value tells whether it was
+    /// It has a function that sets instances back as `restore` says, if it can have one. The second value tells whether it was
     /// compiled.
     ///
     /// # Errors
     /// When the component does not compile.
-    pub fn load(&self, engine: &Engine, bytes: &[u8], restore: bool) -> wasmtime::Result<(Component, bool)> {
+    pub fn load(&self, engine: &Engine, bytes: &[u8], restore: Restore) -> wasmtime::Result<(Component, bool)> {
         let path = self.0.join(key(engine, bytes, restore));
         if let Some(component) = read(engine, &path) {
             // The newest entries stay when the folder is full.
@@ -109,8 +109,8 @@ impl Cache {
 ///
 /// # Errors
 /// When it does not compile.
-pub(crate) fn compile(engine: &Engine, bytes: &[u8], restore: bool) -> wasmtime::Result<Component> {
-    let prepared = restore.then(|| restore::prepare(bytes)).flatten();
+pub(crate) fn compile(engine: &Engine, bytes: &[u8], restore: Restore) -> wasmtime::Result<Component> {
+    let prepared = restore::prepare(bytes, restore);
     let prepared = prepared.and_then(|prepared| Component::new(engine, prepared).ok());
     prepared.map_or_else(|| Component::new(engine, bytes), Ok)
 }
@@ -127,7 +127,7 @@ fn read(engine: &Engine, path: &Path) -> Option<Component> {
     unsafe { Component::deserialize(engine, code) }.ok()
 }
 
-fn key(engine: &Engine, bytes: &[u8], restore: bool) -> String {
+fn key(engine: &Engine, bytes: &[u8], restore: Restore) -> String {
     struct Feed(Sha256);
     impl Hasher for Feed {
         fn write(&mut self, bytes: &[u8]) {
@@ -139,7 +139,7 @@ fn key(engine: &Engine, bytes: &[u8], restore: bool) -> String {
     }
     let mut feed = Feed(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut feed);
-    feed.0.update([if restore { restore::VERSION } else { 0 }]);
+    feed.0.update([restore as u8]);
     feed.0.update(Sha256::digest(bytes));
     let mut name = String::with_capacity(64 + 6);
     for byte in feed.0.finalize() {

@@ -3,7 +3,8 @@
 use crate::error::one_line;
 use crate::inspect::Outline;
 use crate::precompiled::{self, Origin};
-use crate::{StartError, engine, input, restore};
+use crate::restore::{self, Restore};
+use crate::{StartError, engine, input};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::io::Write;
@@ -32,7 +33,7 @@ pub fn compile(from: &Path, to: &Path, portable: bool) -> Result<(), StartError>
     }
     let engine = Engine::new(&settings).map_err(fail)?;
     // As at the start of a host: what can't be set back is compiled as it is.
-    let prepared = engine::can_be_restored(&outline).then(|| restore::prepare(&bytes)).flatten();
+    let prepared = engine::can_be_restored(&outline).then(|| restore::prepare(&bytes, Restore::Scan)).flatten();
     let prepared = prepared.and_then(|prepared| engine.precompile_component(&prepared).ok());
     let (version, code) = match prepared {
         Some(code) => (restore::VERSION, code),

@@ -8,9 +8,10 @@ use crate::dispatch::instance::Template;
 use crate::error::one_line;
 use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
+use crate::restore::{self, Restore};
 use crate::site::AppEntry;
 use crate::store::State;
-use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports, input, precompiled, restore};
+use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports, input, precompiled};
 use hyper::header::HeaderValue;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -122,9 +123,9 @@ impl App {
             Some(_) => precompiled::load(&engine, path, &bytes)?,
             None => anew(&engine, path, &bytes, &outline, config, log)?,
         };
-        let restore =
-            is_restored(&outline, config).then(|| component.get_export_index(None, restore::EXPORT)).flatten();
-        let pre = link(&engine, &component, &outline, restore, path)?;
+        // A component that was compiled before has it whether it is wanted here or not.
+        let restore = can_be_restored(&outline).then(|| component.get_export_index(None, restore::EXPORT)).flatten();
+        let pre = link(&engine, &component, &outline, restore, config, path)?;
         // The memory image is made now, not by the first request.
         component
             .initialize_copy_on_write_image()
@@ -212,9 +213,14 @@ impl App {
     }
 }
 
+/// Whether the kernel may be asked which pages were written to.
+fn asks_kernel(config: &Config) -> bool {
+    config.reuse.pagemap_scan == PagemapScan::Auto
+}
+
 /// Whether instances are set back after each request if they can be.
-fn is_restored(outline: &Outline, config: &Config) -> bool {
-    can_be_restored(outline) && config.reuse.restore && config.reuse.requests_p2 <= 1
+fn is_restored(config: &Config) -> bool {
+    config.reuse.restore && config.reuse.requests_p2 <= 1
 }
 
 /// Whether a component may get the function that sets its instances back.
@@ -233,7 +239,10 @@ fn anew(
     config: &Config,
     log: &Log,
 ) -> Result<Component, StartError> {
-    let restore = is_restored(outline, config);
+    let restore = match can_be_restored(outline) && is_restored(config) {
+        true => Restore::best(asks_kernel(config)),
+        false => Restore::Never,
+    };
     let cache = config
         .cache_dir
         .as_deref()
@@ -256,13 +265,17 @@ fn link(
     component: &Component,
     outline: &Outline,
     restore: Option<ComponentExportIndex>,
+    config: &Config,
     path: &Path,
 ) -> Result<Pre, StartError> {
     let fail = |error: wasmtime::Error| StartError::new(imports::explain(path, outline, &one_line(&error)));
-    let linker = linker(engine, outline.world).map_err(fail)?;
+    let mut linker = linker(engine, outline.world).map_err(fail)?;
+    if restore.is_some() {
+        restore::add_to_linker(&mut linker, asks_kernel(config)).map_err(fail)?;
+    }
     let pre = linker.instantiate_pre(component).map_err(fail)?;
     Ok(match outline.world {
-        World::P2 => Pre::P2(Template::new(pre, restore).map_err(fail)?),
+        World::P2 => Pre::P2(Template::new(pre, restore.filter(|_| is_restored(config))).map_err(fail)?),
         World::P3 => Pre::P3(p3::bindings::ServicePre::new(pre).map_err(fail)?),
     })
 }

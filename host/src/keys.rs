@@ -179,7 +179,7 @@ keys! {
     "instances.requests_p3" count reuse.requests_p3 "Requests that one 0.3 instance answers." "";
     "instances.concurrent_p3" count reuse.concurrent_p3 "Requests that one 0.3 instance works on at the same time." "";
     "instances.keep_resident" size reuse.keep_resident "Bytes at the start of a memory that are cleared in place between instances of 0.2." "";
-    "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest with much memory has changed: auto or off." "";
+    "instances.pagemap_scan" pagemap_scan reuse.pagemap_scan "Ask the kernel which pages a guest has changed: auto or off." "";
     "instances.idle" time reuse.idle "How long an instance waits for its next request." "";
     "instances.max_age" time reuse.max_age "The age from which an instance takes no more requests." "";
     "instances.max_memory" size reuse.max_memory "The memory from which an instance takes no more requests; each is served with the memory it needs." "";

@@ -69,6 +69,8 @@ impl Instance {
         let Some(Restore { function, memory }) = &self.restore else { return };
         // Memory never shrinks, and a handle that was kept would be known to the next request.
         let is_whole = self.store.data_mut().memory().bytes() == *memory && self.store.data().is_clean();
+        // Not the guest, but the host passes its memory now.
+        self.store.set_hostcall_fuel(usize::MAX);
         if is_whole && function.call_async(&mut self.store, ()).await.is_ok() {
             self.store.data_mut().forget();
             self.requests = 0;

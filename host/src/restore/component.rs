@@ -1,7 +1,7 @@
 //! What the instances of a component's modules can remember, all together.
 
 use super::module::Module;
-use super::{EXPORT, MAX_MEMORY};
+use super::{EXPORT, PAGES};
 use std::ops::Range;
 use wasmparser::{
     CanonicalFunction, ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind, ComponentType, ComponentTypeRef,
@@ -15,6 +15,7 @@ pub(super) struct Component<'a> {
     /// Of which module each core instance is, if of one.
     instances: Vec<Option<u32>>,
     pub(super) core_functions: u32,
+    pub(super) core_memories: u32,
     pub(super) types: u32,
     pub(super) functions: u32,
 }
@@ -35,6 +36,7 @@ impl<'a> Component<'a> {
             modules: Vec::new(),
             instances: Vec::new(),
             core_functions: types.function_count(),
+            core_memories: types.memory_count(),
             types: types.component_type_count(),
             functions: types.component_function_count(),
         };
@@ -61,8 +63,8 @@ impl<'a> Component<'a> {
         Some(component)
     }
 
-    /// The instances that remember something, if there is little enough.
-    pub(super) fn state(&self) -> Option<Vec<Stateful<'_, 'a>>> {
+    /// The instances that remember something, if it is no more than `most` bytes of memory.
+    pub(super) fn state(&self, most: u64) -> Option<Vec<Stateful<'_, 'a>>> {
         let mut state = Vec::new();
         let mut bytes = 0u64;
         for (number, module) in self.instances.iter().enumerate() {
@@ -75,7 +77,7 @@ impl<'a> Component<'a> {
                 bytes = bytes.checked_add(memory.pages.checked_mul(64 * 1024)?)?;
             }
         }
-        (bytes <= MAX_MEMORY && !state.is_empty()).then_some(state)
+        (bytes <= most && !state.is_empty()).then_some(state)
     }
 
     /// The number that the next core instance has.
@@ -111,7 +113,8 @@ impl<'a> Component<'a> {
             }
             Payload::ComponentImportSection(section) => {
                 for import in section.clone() {
-                    (!matches!(import.ok()?.ty, ComponentTypeRef::Module(_))).then_some(())?;
+                    let import = import.ok()?;
+                    (!matches!(import.ty, ComponentTypeRef::Module(_)) && import.name.name != PAGES).then_some(())?;
                 }
             }
             Payload::ComponentExportSection(section) => {

@@ -3,7 +3,8 @@
 //! What an instance can remember of a request is in its memories, its mutable globals, its tables and its handles. A
 //! component in which all of that can be found, and set back, gets one more core module: it has the first content of all
 //! memories and the first values of all globals, and a function, [`EXPORT`], that writes them. The modules of the
-//! component stay as they are, but for exporting these memories and globals to the new one.
+//! component stay as they are, but for exporting these memories and globals to the new one. Where the kernel knows which
+//! pages were written to, the function asks the host for them ([`PAGES`]), and leaves the others alone.
 //!
 //! [`prepare`] refuses whatever it does not know to be safe; such a component gets a new instance for each request.
 
@@ -13,26 +14,68 @@ mod component;
 mod image;
 #[cfg(feature = "compiler")]
 mod module;
+mod pages;
 #[cfg(feature = "compiler")]
 mod write;
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::{Linker, WasmList};
 
 /// The function that a prepared component exports in addition.
 pub(crate) const EXPORT: &str = "tabi-restore";
 
-/// Changes whenever [`prepare`] makes something else of a component; not 0.
-pub(crate) const VERSION: u8 = 1;
+/// The function that it may import in addition.
+const PAGES: &str = "tabi-pages";
 
 /// The most bytes of memory, of all memories of a component together, that are written after each request. Beyond, a new
 /// instance costs less, as only those of its pages are cleared that were written to.
 #[cfg(feature = "compiler")]
-const MAX_MEMORY: u64 = 512 * 1024;
+const MAX_FILLED: u64 = 512 * 1024;
+
+/// The same where only parts are written that the guest has written to; the parts get larger with the memory.
+#[cfg(feature = "compiler")]
+const MAX_SCANNED: u64 = 4 * 1024 * 1024;
+
+/// The form in which components are prepared that are compiled before, for any machine.
+pub(crate) const VERSION: u8 = Restore::Scan as u8;
+
+/// How a component's instances are set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Restore {
+    /// Not at all.
+    Never = 0,
+    /// By writing all of their memory.
+    Fill = 1,
+    /// By writing what the kernel says they have written to.
+    Scan = 2,
+}
+
+#[cfg(feature = "compiler")]
+impl Restore {
+    /// The quickest way here; `scan` is whether the kernel may be asked.
+    pub(crate) fn best(scan: bool) -> Self {
+        if scan && pages::are_known() { Self::Scan } else { Self::Fill }
+    }
+}
 
 /// The component with a function that restores it, or `None` where it is not known how to.
 #[cfg(feature = "compiler")]
-pub(crate) fn prepare(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn prepare(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
+    let most = match how {
+        Restore::Never => return None,
+        Restore::Fill => MAX_FILLED,
+        Restore::Scan => MAX_SCANNED,
+    };
     let component = component::Component::read(bytes)?;
-    let state = component.state()?;
-    write::component(bytes, &component, &state)
+    let state = component.state(most)?;
+    write::component(bytes, &component, &state, how == Restore::Scan)
+}
+
+/// Offers what a prepared component imports in addition; `scan` is whether the kernel may be asked.
+pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>, scan: bool) -> wasmtime::Result<()> {
+    linker.root().func_wrap(PAGES, move |store: StoreContextMut<'_, T>, (memory,): (WasmList<u8>,)| {
+        Ok((if scan { pages::written(memory.as_le_slice(&store)) } else { u64::MAX },))
+    })
 }
 
 #[cfg(all(test, feature = "compiler"))]

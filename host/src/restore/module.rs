@@ -138,6 +138,13 @@ impl<'a> Module<'a> {
     }
 }
 
+impl Memory<'_> {
+    /// Its bytes at first.
+    pub(super) fn size(&self) -> Option<usize> {
+        usize::try_from(self.pages).ok()?.checked_mul(64 * 1024)
+    }
+}
+
 impl Value {
     pub(super) fn ty(self) -> ValType {
         match self {

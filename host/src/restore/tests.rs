@@ -23,7 +23,10 @@ fn with_module(module: &str, names: &[&str]) -> String {
 #[track_caller]
 fn check(restores: bool, module: &str) {
     let text = with_module(&format!("(memory 1) {module}"), &[]);
-    assert_eq!(prepare(&wasm(&text)).is_some(), restores, "{module}");
+    for how in [Restore::Fill, Restore::Scan] {
+        assert_eq!(prepare(&wasm(&text), how).is_some(), restores, "{module} {how:?}");
+    }
+    assert_eq!(prepare(&wasm(&text), Restore::Never), None);
 }
 
 #[test]
@@ -59,16 +62,26 @@ fn only_what_can_be_found_and_set_back_is_restored() {
     check(false, "(memory i64 1)");
     check(false, r#"(global $g i32 (i32.const 1)) (data (global.get $g) "x")"#);
     check(false, r#"(data (i32.const 65535) "beyond the end")"#);
-    // More than is worth it, and nothing at all.
-    check(true, "(memory 7)");
-    check(false, "(memory 8)");
     // A name of ours.
     check(false, r#"(func (export "tabi:memory-0"))"#);
 }
 
 #[test]
+fn there_is_a_size_from_which_it_is_not_worth_it() {
+    for (pages, fill, scan) in [(8, true, true), (9, false, true), (64, false, true), (65, false, false)] {
+        let bytes = wasm(&with_module(&format!("(memory {pages})"), &[]));
+        let restores = [Restore::Fill, Restore::Scan].map(|how| prepare(&bytes, how).is_some());
+        assert_eq!(restores, [fill, scan], "{pages}");
+    }
+}
+
+#[test]
 fn only_components_of_modules_in_view_are_restored() {
-    let check = |restores: bool, text: &str| assert_eq!(prepare(&wasm(text)).is_some(), restores, "{text}");
+    let check = |restores: bool, text: &str| {
+        for how in [Restore::Fill, Restore::Scan] {
+            assert_eq!(prepare(&wasm(text), how).is_some(), restores, "{text} {how:?}");
+        }
+    };
     let module = r#"(core module $m (memory (export "m") 1)) (core instance $i (instantiate $m))"#;
     check(true, &format!("(component {module})"));
     check(true, &format!("(component {module} (core instance $twin (instantiate $m)))"));
@@ -92,6 +105,7 @@ fn only_components_of_modules_in_view_are_restored() {
             (func (export "{EXPORT}") (canon lift (core func $f "f"))))"#
         ),
     );
+    check(false, &format!(r#"(component {module} (import "{PAGES}" (func)))"#));
     // Data that one module writes into the memory of another.
     check(
         false,
@@ -109,8 +123,8 @@ fn only_components_of_modules_in_view_are_restored() {
             (core module $b (import "a" "m" (memory 1)) (import "a" "g" (global (mut i32))) (global (mut i32) (i32.const 5)))
             (core instance (instantiate $b (with "a" (instance $a)))))"#,
     );
-    assert_eq!(prepare(b"no component"), None);
-    assert_eq!(prepare(&wasm("(module (memory 1))")), None);
+    assert_eq!(prepare(b"no component", Restore::Fill), None);
+    assert_eq!(prepare(&wasm("(module (memory 1))"), Restore::Fill), None);
 }
 
 /// A component that is run.
@@ -120,12 +134,14 @@ struct Run {
 }
 
 impl Run {
-    fn new(text: &str) -> Self {
-        let prepared = prepare(&wasm(text)).unwrap();
+    fn new(text: &str, how: Restore) -> Self {
+        let prepared = prepare(&wasm(text), how).unwrap();
         let engine = Engine::default();
         let component = Component::new(&engine, prepared).unwrap();
         let mut store = Store::new(&engine, ());
-        let instance = Linker::new(&engine).instantiate(&mut store, &component).unwrap();
+        let mut linker = Linker::new(&engine);
+        add_to_linker(&mut linker, true).unwrap();
+        let instance = linker.instantiate(&mut store, &component).unwrap();
         Self { store, instance }
     }
 
@@ -157,9 +173,9 @@ fn every_byte_of_memory_is_as_at_first() {
         format!(r#"(data (i32.const 9) "a{zeros}b{zeros}") (data (i32.const 12) "over it") (data (i32.const 0) "")"#),
         r#"(data "passive, and no part of it")"#.to_owned(),
     ];
-    for data in data {
+    for (data, how) in data.iter().flat_map(|data| [(data, Restore::Fill), (data, Restore::Scan)]) {
         let text = with_module(&format!("(memory 1) {data} {POKE}"), &["poke", "peek"]);
-        let mut run = Run::new(&text);
+        let mut run = Run::new(&text, how);
         let first: Vec<u32> = (0..65536).step_by(4).map(|at| run.call("peek", at, 0)).collect();
         for value in [0xffff_ffff, 0x0101_0101] {
             for at in (0..65536).step_by(4) {
@@ -167,9 +183,34 @@ fn every_byte_of_memory_is_as_at_first() {
             }
             run.restore();
             for (at, first) in (0..65536).step_by(4).zip(&first) {
-                assert_eq!(run.call("peek", at, 0), *first, "{at} of {data}");
+                assert_eq!(run.call("peek", at, 0), *first, "{at} of {data} {how:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_few_writes_anywhere_are_found() {
+    let data = "(data (i32.const 70000) \"some words\") (data (i32.const 1114100) \"last\")";
+    let text = with_module(&format!("(memory 17) {data} {POKE}"), &["poke", "peek"]);
+    let mut run = Run::new(&text, Restore::Scan);
+    let size = 17 * 65536;
+    // Numbers without a pattern that pages have (Knuth, 3.3.4).
+    let mut seed = 1u32;
+    let mut next = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed >> 8
+    };
+    for round in 0..200 {
+        let places: Vec<u32> = (0..next() % 20).map(|_| next() % (size - 4)).collect();
+        let first: Vec<u32> = places.iter().map(|at| run.call("peek", *at, 0)).collect();
+        for at in &places {
+            run.call("poke", *at, next());
+        }
+        run.restore();
+        let after: Vec<u32> = places.iter().map(|at| run.call("peek", *at, 0)).collect();
+        assert_eq!(after, first, "{places:?} in round {round}");
+        assert_eq!(run.call("peek", 70000, 0), u32::from_le_bytes(*b"some"));
     }
 }
 
@@ -181,7 +222,9 @@ fn globals_are_as_at_first() {
         ("f32", "f32.const -0.5", "f32.const 9"),
         ("f64", "f64.const 1e300", "f64.const nan"),
     ];
-    for (ty, first, other) in globals {
+    for ((ty, first, other), how) in
+        globals.into_iter().flat_map(|global| [(global, Restore::Fill), (global, Restore::Scan)])
+    {
         // `same` tells whether it has the first value.
         let text = with_module(
             &format!(
@@ -191,7 +234,7 @@ fn globals_are_as_at_first() {
             ),
             &["change", "same"],
         );
-        let mut run = Run::new(&text);
+        let mut run = Run::new(&text, how);
         assert_eq!(run.call("same", 0, 0), 1, "{ty}");
         run.call("change", 0, 0);
         assert_eq!(run.call("same", 0, 0), 0, "{ty}");
@@ -219,10 +262,12 @@ fn every_instance_of_every_module_is_restored() {
             (func (export "two") (param "a" u32) (param "b" u32) (result u32) (canon lift (core func $two "count")))
             (func (export "three") (param "a" u32) (param "b" u32) (result u32) (canon lift (core func $three "count"))))"#
     );
-    let mut run = Run::new(&text);
-    for _ in 0..3 {
-        let counts = ["one", "two", "three", "one", "three"].map(|name| run.call(name, 0, 0));
-        assert_eq!(counts, [109, 109, 111, 111, 113]);
-        run.restore();
+    for how in [Restore::Fill, Restore::Scan] {
+        let mut run = Run::new(&text, how);
+        for _ in 0..3 {
+            let counts = ["one", "two", "three", "one", "three"].map(|name| run.call(name, 0, 0));
+            assert_eq!(counts, [109, 109, 111, 111, 113]);
+            run.restore();
+        }
     }
 }

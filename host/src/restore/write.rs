@@ -1,14 +1,15 @@
 //! Writes the component with what restores it.
 
-use super::EXPORT;
 use super::component::{Component, Stateful};
-use super::image::{Piece, pieces};
+use super::image::{Piece, parts};
 use super::module::{Module, Value};
+use super::{EXPORT, PAGES, pages};
 use wasm_encoder::{
-    Alias, CanonicalFunctionSection, CodeSection, ComponentAliasSection, ComponentExportKind, ComponentExportSection,
-    ComponentSectionId, ComponentTypeSection, DataCountSection, DataSection, EntityType, ExportKind, ExportSection,
-    Function, FunctionSection, GlobalType, ImportSection, InstanceSection, MemoryType, ModuleArg, ModuleSection,
-    RawSection, SectionId, TypeSection, ValType,
+    Alias, BlockType, CanonicalFunctionSection, CanonicalOption, CodeSection, ComponentAliasSection,
+    ComponentExportKind, ComponentExportSection, ComponentImportSection, ComponentSectionId, ComponentTypeRef,
+    ComponentTypeSection, ComponentValType, DataCountSection, DataSection, EntityType, ExportKind, ExportSection,
+    Function, FunctionSection, GlobalType, Ieee32, Ieee64, ImportSection, InstanceSection, MemoryType, ModuleArg,
+    ModuleSection, PrimitiveValType, RawSection, SectionId, TypeSection, ValType,
 };
 use wasmparser::{ExternalKind, Parser, Payload};
 
@@ -16,7 +17,12 @@ use wasmparser::{ExternalKind, Parser, Payload};
 const PREFIX: &str = "tabi:";
 
 /// Returns the component that `bytes` are with one module more.
-pub(super) fn component(bytes: &[u8], component: &Component<'_>, state: &[Stateful<'_, '_>]) -> Option<Vec<u8>> {
+pub(super) fn component(
+    bytes: &[u8],
+    component: &Component<'_>,
+    state: &[Stateful<'_, '_>],
+    scan: bool,
+) -> Option<Vec<u8>> {
     let mut out = wasm_encoder::Component::new();
     let mut modules = component.modules.iter();
     let mut end = 0;
@@ -37,27 +43,80 @@ pub(super) fn component(bytes: &[u8], component: &Component<'_>, state: &[Statef
         }
     }
 
-    out.section(&ModuleSection(&restorer(state)?));
-    let mut instances = InstanceSection::new();
-    let module = u32::try_from(component.modules.len()).ok()?;
-    let arguments: Vec<_> =
-        state.iter().map(|part| (part.instance.to_string(), ModuleArg::Instance(part.instance))).collect();
-    instances.instantiate(module, arguments);
-    out.section(&instances);
-    let mut aliases = ComponentAliasSection::new();
-    let instance = component.instance_count()?;
-    aliases.alias(Alias::CoreInstanceExport { instance, kind: ExportKind::Func, name: EXPORT });
-    out.section(&aliases);
-    let mut types = ComponentTypeSection::new();
-    types.function().params::<[(&str, wasm_encoder::ComponentValType); 0], _>([]).result(None);
-    out.section(&types);
-    let mut functions = CanonicalFunctionSection::new();
-    functions.lift(component.core_functions, component.types, []);
-    out.section(&functions);
-    let mut exports = ComponentExportSection::new();
-    exports.export(EXPORT, ComponentExportKind::Func, component.functions, None);
-    out.section(&exports);
-    Some(out.finish())
+    let mut more = More { core_functions: component.core_functions, functions: component.functions, out };
+    let pages = match scan {
+        true => Some(more.pages(component, state)?),
+        false => None,
+    };
+    more.restorer(component, state, pages)?;
+    Some(more.out.finish())
+}
+
+/// The component while it gets more, and the numbers of what is next.
+struct More {
+    out: wasm_encoder::Component,
+    core_functions: u32,
+    functions: u32,
+}
+
+impl More {
+    /// Imports the function that says which pages were written to, for each of the memories; gives the number of the
+    /// instance that has them under the names of their numbers.
+    fn pages(&mut self, component: &Component<'_>, state: &[Stateful<'_, '_>]) -> Option<u32> {
+        let mut types = ComponentTypeSection::new();
+        types.defined_type().list(PrimitiveValType::U8);
+        types
+            .function()
+            .params([("memory", ComponentValType::Type(component.types))])
+            .result(Some(ComponentValType::Primitive(PrimitiveValType::U64)));
+        self.out.section(&types);
+        let mut imports = ComponentImportSection::new();
+        imports.import(PAGES, ComponentTypeRef::Func(component.types.checked_add(1)?));
+        self.out.section(&imports);
+        let memories = state.iter().flat_map(|part| part.module.memories.iter().map(move |memory| (part, memory)));
+        let mut aliases = ComponentAliasSection::new();
+        let mut functions = CanonicalFunctionSection::new();
+        let mut exports = Vec::new();
+        for (number, (part, memory)) in (0u32..).zip(memories) {
+            let name = memory_name(memory.index);
+            aliases.alias(Alias::CoreInstanceExport { instance: part.instance, kind: ExportKind::Memory, name: &name });
+            functions.lower(self.functions, [CanonicalOption::Memory(component.core_memories + number)]);
+            exports.push((number.to_string(), ExportKind::Func, self.core_functions));
+            self.core_functions += 1;
+        }
+        self.functions += 1;
+        self.out.section(&aliases).section(&functions);
+        let mut instances = InstanceSection::new();
+        instances.export_items(exports);
+        self.out.section(&instances);
+        component.instance_count()
+    }
+
+    /// Adds the module that restores all others, and exports its function.
+    fn restorer(&mut self, component: &Component<'_>, state: &[Stateful<'_, '_>], pages: Option<u32>) -> Option<()> {
+        self.out.section(&ModuleSection(&restorer(state, pages.is_some())?));
+        let mut arguments: Vec<_> =
+            state.iter().map(|part| (part.instance.to_string(), ModuleArg::Instance(part.instance))).collect();
+        arguments.extend(pages.map(|pages| (PAGES.to_owned(), ModuleArg::Instance(pages))));
+        let mut instances = InstanceSection::new();
+        instances.instantiate(u32::try_from(component.modules.len()).ok()?, arguments);
+        self.out.section(&instances);
+        let instance = component.instance_count()? + u32::from(pages.is_some());
+        let mut aliases = ComponentAliasSection::new();
+        aliases.alias(Alias::CoreInstanceExport { instance, kind: ExportKind::Func, name: EXPORT });
+        self.out.section(&aliases);
+        let mut types = ComponentTypeSection::new();
+        types.function().params::<[(&str, ComponentValType); 0], _>([]).result(None);
+        self.out.section(&types);
+        let mut functions = CanonicalFunctionSection::new();
+        let ty = component.types + if pages.is_some() { 2 } else { 0 };
+        functions.lift(self.core_functions, ty, []);
+        self.out.section(&functions);
+        let mut exports = ComponentExportSection::new();
+        exports.export(EXPORT, ComponentExportKind::Func, self.functions, None);
+        self.out.section(&exports);
+        Some(())
+    }
 }
 
 /// Returns the module that `bytes` are with exports of all that its instances remember.
@@ -124,12 +183,14 @@ fn kind(kind: ExternalKind) -> Option<ExportKind> {
     })
 }
 
-/// The module that has the first state of all others, and the function that writes it.
-fn restorer(state: &[Stateful<'_, '_>]) -> Option<wasm_encoder::Module> {
+/// The module that has the first state of all others, and the function that writes it: all of it, or the parts that the
+/// host names with `scan`.
+fn restorer(state: &[Stateful<'_, '_>], scan: bool) -> Option<wasm_encoder::Module> {
     let mut imports = ImportSection::new();
     let mut data = DataSection::new();
     let mut segments = 0;
-    let mut function = Function::new([]);
+    // Which parts of a memory were written to.
+    let mut function = Function::new([(1, ValType::I64)]);
     let mut code = function.instructions();
     let (mut memories, mut globals) = (0, 0);
     for part in state {
@@ -143,19 +204,34 @@ fn restorer(state: &[Stateful<'_, '_>]) -> Option<wasm_encoder::Module> {
                 page_size_log2: None,
             };
             imports.import(&instance, &memory_name(memory.index), EntityType::Memory(ty));
-            for piece in pieces(memory)? {
-                match piece {
-                    Piece::Zeros { at, count } => {
-                        code.i32_const(at.cast_signed()).i32_const(0).i32_const(count.cast_signed());
-                        code.memory_fill(memories);
+            let size = memory.size()?;
+            if scan {
+                imports.import(PAGES, &memories.to_string(), EntityType::Function(1));
+                code.i32_const(0).i32_const(i32::try_from(size).ok()?).call(memories).local_set(0);
+            }
+            let parts = parts(memory, if scan { pages::part(size) } else { size.max(1) })?;
+            for (number, pieces) in parts.iter().enumerate() {
+                if scan {
+                    code.local_get(0).i64_const(1 << number).i64_and().i64_const(0).i64_ne();
+                    code.if_(BlockType::Empty);
+                }
+                for piece in pieces {
+                    match piece {
+                        Piece::Zeros { at, count } => {
+                            code.i32_const(at.cast_signed()).i32_const(0).i32_const(count.cast_signed());
+                            code.memory_fill(memories);
+                        }
+                        Piece::Data { at, bytes } => {
+                            let count = i32::try_from(bytes.len()).ok()?;
+                            code.i32_const(at.cast_signed()).i32_const(0).i32_const(count);
+                            code.memory_init(memories, segments);
+                            data.passive(bytes.iter().copied());
+                            segments += 1;
+                        }
                     }
-                    Piece::Data { at, bytes } => {
-                        let count = i32::try_from(bytes.len()).ok()?;
-                        code.i32_const(at.cast_signed()).i32_const(0).i32_const(count);
-                        code.memory_init(memories, segments);
-                        data.passive(bytes);
-                        segments += 1;
-                    }
+                }
+                if scan {
+                    code.end();
                 }
             }
             memories += 1;
@@ -171,11 +247,11 @@ fn restorer(state: &[Stateful<'_, '_>]) -> Option<wasm_encoder::Module> {
                     ValType::I64
                 }
                 Value::F32(bits) => {
-                    code.f32_const(wasm_encoder::Ieee32::new(bits));
+                    code.f32_const(Ieee32::new(bits));
                     ValType::F32
                 }
                 Value::F64(bits) => {
-                    code.f64_const(wasm_encoder::Ieee64::new(bits));
+                    code.f64_const(Ieee64::new(bits));
                     ValType::F64
                 }
                 Value::V128(value) => {
@@ -193,10 +269,11 @@ fn restorer(state: &[Stateful<'_, '_>]) -> Option<wasm_encoder::Module> {
 
     let mut types = TypeSection::new();
     types.ty().function([], []);
+    types.ty().function([ValType::I32, ValType::I32], [ValType::I64]);
     let mut functions = FunctionSection::new();
     functions.function(0);
     let mut exports = ExportSection::new();
-    exports.export(EXPORT, ExportKind::Func, 0);
+    exports.export(EXPORT, ExportKind::Func, if scan { memories } else { 0 });
     let mut bodies = CodeSection::new();
     bodies.function(&function);
     let mut module = wasm_encoder::Module::new();

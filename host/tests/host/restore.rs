@@ -4,12 +4,19 @@ use crate::client::Client;
 use crate::support::{config, misbehave};
 use crate::watched::Watched;
 use std::collections::BTreeSet;
+use tabi_host::PagemapScan;
 
 /// Serves with one thread, so that requests that follow each other have one instance if they may.
 fn start(restore: bool) -> Watched {
+    start_with(restore, PagemapScan::Auto)
+}
+
+/// The same, with a say in whether the kernel is asked which pages were written to.
+fn start_with(restore: bool, scan: PagemapScan) -> Watched {
     let mut config = config();
     config.threads = 1;
     config.reuse.restore = restore;
+    config.reuse.pagemap_scan = scan;
     Watched::start(misbehave(), config)
 }
 
@@ -50,12 +57,14 @@ const DEEDS: [&str; 19] = [
 fn nothing_of_a_request_is_left_for_the_next() {
     let first = state_after(&start(false), &[]);
     assert!(first.contains("count 0") && first.contains("pages 5"), "{first}");
-    let watched = start(true);
-    for deed in DEEDS {
-        assert_eq!(state_after(&watched, &[deed]), first, "after {deed}");
-        assert_eq!(state_after(&watched, &[deed, deed, "/state"]), first, "after {deed} twice");
+    for scan in [PagemapScan::Auto, PagemapScan::Off] {
+        let watched = start_with(true, scan);
+        for deed in DEEDS {
+            assert_eq!(state_after(&watched, &[deed]), first, "after {deed}");
+            assert_eq!(state_after(&watched, &[deed, deed, "/state"]), first, "after {deed} twice");
+        }
+        assert!(watched.settled()["tabi_instance_restores_total"] > 20.0);
     }
-    assert!(watched.settled()["tabi_instance_restores_total"] > 20.0);
 }
 
 #[test]
