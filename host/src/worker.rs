@@ -129,6 +129,14 @@ impl Dispatch {
         }
     }
 
+    /// Drops the instances that waited for longer than `idle`.
+    fn expire(&self, idle: Duration) {
+        match self {
+            Self::P2(dispatcher) => dispatcher.expire(idle),
+            Self::P3(dispatcher) => dispatcher.expire(idle),
+        }
+    }
+
     /// What guests send requests of their own with.
     pub(crate) fn outbound(&self) -> &Client {
         match self {
@@ -164,9 +172,7 @@ async fn labour(worker: Arc<Worker>, mut queue: UnboundedReceiver<(Accepted, Gua
             },
             _ = sweep.tick() => {
                 for app in &worker.board().apps {
-                    if let Dispatch::P2(dispatcher) = &app.dispatch {
-                        dispatcher.expire(idle);
-                    }
+                    app.dispatch.expire(idle);
                     app.dispatch.outbound().expire();
                 }
             }
