@@ -83,8 +83,9 @@ fn measure() -> Result<Found, String> {
     }
     raw(&folder.join("raw"))?;
     // The whole workspace, so that wasmtime is the one that is compiled already.
-    let program = ["run", "--release", "--quiet", "--workspace", "--bin", "instructions", "--"];
-    read(&output(cargo().args(program).arg(&folder))?)
+    run(cargo().args(["build", "--release", "--quiet", "--workspace", "--bin", "instructions"]))?;
+    let program = root().join("target/release/instructions");
+    read(&output(std::process::Command::new(program).arg(&folder))?)
 }
 
 /// Builds an app as `cargo xtask sizes` does, where it has perhaps been built already.
