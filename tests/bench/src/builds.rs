@@ -80,7 +80,8 @@ impl Builds {
 
 /// The hosts and the native servers.
 fn natives() -> Result<(), String> {
-    run(cargo("").args(["build", "--release", "--package", "tabi-host", "--package", "wasmtime-serve"]))?;
+    // The whole workspace, so that its dependencies are those that are compiled already.
+    run(cargo("").args(["build", "--release", "--workspace"]))?;
     run(cargo("tests/bench").args(["build", "--release", "--package", "native"]))
 }
 
