@@ -21,7 +21,9 @@ const USAGE: &str = "cargo xtask <command>
                      tests/instructions/instructions.toml; --bless writes it, and docs/instructions.md
   build-times        how long the smallest app takes to build, here and on other frameworks; --bless writes
                      docs/build-times.md (some minutes)
-  dist               the server with everything linked into it, as one file for other machines
+  dist [--no-compiler]
+                     the server with everything linked into it, as one small file for other machines; or without the
+                     compiler, for components that `tabi compile` has compiled
   encoders           what compressing in a component would cost: the table of docs/compression.md
   dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
   faults [name…]     the server under faults and attacks, while others ask on; --bless writes docs/hardening.md
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
             run::run(run::cargo().current_dir(folder).args(["run", "--release", "--quiet", "--"]).args(rest))
         }
         ["costs"] => costs::print(),
-        ["dist"] => dist::build(),
+        ["dist", flags @ ..] => dist::build(flags),
         ["dependencies"] => dependencies::check(),
         ["faults", rest @ ..] => {
             let faults = ["run", "--release", "--quiet", "--package", "faults", "--"];

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::run::text;
 use crate::{apps, root};
 
-/// A line of `sizes.toml`.
+/// A line of `sizes.toml`: above the table `[program]` an app, below it a form of `tabi`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The app's folder in `apps/`.
@@ -40,6 +40,23 @@ pub fn parse(toml: &str) -> Result<Vec<Budget>, String> {
     lines.filter(|line| !line.is_empty()).map(budget).collect()
 }
 
+/// Returns what `cargo xtask dist` with these flags may leave.
+///
+/// # Errors
+/// When `sizes.toml` does not say.
+pub fn program(flags: &[&str]) -> Result<u64, String> {
+    let (_, programs) = read()?;
+    let budget = parse(&programs)?.into_iter().find(|budget| budget.app == "tabi" && budget.flags == flags);
+    budget.map(|budget| budget.bytes).ok_or_else(|| format!("sizes.toml has no \"tabi {}\"", flags.join(" ")))
+}
+
+/// The two parts of the file: apps and programs.
+fn read() -> Result<(String, String), String> {
+    let toml = fs::read_to_string(root().join("sizes.toml")).map_err(|error| format!("sizes.toml: {error}"))?;
+    let (apps, programs) = toml.split_once("\n[program]\n").ok_or("sizes.toml has no table [program]")?;
+    Ok((apps.to_owned(), programs.to_owned()))
+}
+
 /// Builds a variant, in a folder of its own so that the usual components stay, and measures it.
 ///
 /// # Errors
@@ -64,12 +81,12 @@ pub fn measure(budget: &Budget) -> Result<Size, String> {
 /// # Errors
 /// When something cannot be built, or is larger than its budget.
 pub fn print() -> Result<(), String> {
-    let toml = fs::read_to_string(root().join("sizes.toml")).map_err(|error| format!("sizes.toml: {error}"))?;
+    let (apps, _) = read()?;
     let mut rows = vec![
         "| component | budget | `cargo build` | `tabi build` | gzip |\n| --- | --: | --: | --: | --: |".to_owned(),
     ];
     let mut over = Vec::new();
-    for budget in parse(&toml)? {
+    for budget in parse(&apps)? {
         let size = measure(&budget)?;
         let name = [std::slice::from_ref(&budget.app), &budget.flags].concat().join(" ");
         rows.push(format!("| {name} | {} | {} | {} | {} |", budget.bytes, size.plain, size.stripped, size.gzip));
