@@ -139,7 +139,7 @@ fn key(engine: &Engine, bytes: &[u8], restore: Restore) -> String {
     }
     let mut feed = Feed(Sha256::new());
     engine.precompile_compatibility_hash().hash(&mut feed);
-    feed.0.update([restore as u8]);
+    feed.0.update([restore as u8, restore::VERSION]);
     feed.0.update(Sha256::digest(bytes));
     let mut name = String::with_capacity(64 + 6);
     for byte in feed.0.finalize() {

@@ -36,8 +36,8 @@ const MAX_FILLED: u64 = 512 * 1024;
 #[cfg(feature = "compiler")]
 const MAX_SCANNED: u64 = 4 * 1024 * 1024;
 
-/// The form in which components are prepared that are compiled before, for any machine.
-pub(crate) const VERSION: u8 = Restore::Scan as u8;
+/// Changes whenever [`prepare`] makes something else of a component, so that nothing older is run; not 0.
+pub(crate) const VERSION: u8 = 2;
 
 /// How a component's instances are set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
