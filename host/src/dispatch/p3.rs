@@ -15,6 +15,7 @@ use crate::lock::lock;
 use crate::request::Incoming;
 use crate::store::{Blueprint, State};
 use crate::{Reuse, clock};
+use hyper::body::Body;
 use instance::Instance;
 use slot::Outcome;
 use std::collections::VecDeque;
@@ -42,6 +43,9 @@ const LOOK_FOR_ROOM: Duration = Duration::from_millis(5);
 /// Instances that a request is given to, one after the other, until one begins with it.
 const TRIES: u32 = 8;
 
+/// The share of an instance's memory that a body of unknown length counts as.
+const UNKNOWN: u64 = 16;
+
 impl Dispatcher {
     pub(crate) fn new(blueprint: Blueprint, pre: ServicePre<State>, reuse: Reuse, first_id: u64) -> Self {
         Self { blueprint, pre, reuse, next: AtomicU64::new(first_id), instances: Mutex::default() }
@@ -56,15 +60,17 @@ impl Dispatcher {
     pub(crate) async fn handle(&self, mut request: Incoming) -> Result<Answer, Failure> {
         let limits = &self.blueprint.limits;
         let head_only = request.inner.method() == hyper::Method::HEAD;
+        // One of unknown length may be of any.
+        let body = request.inner.body().size_hint().exact().unwrap_or(limits.memory as u64 / UNKNOWN);
         let mut tries = 0..TRIES;
         let (asked, response) = loop {
             // Guests that take no calls get no more of them.
             tries.next().ok_or(Failure::Busy)?;
-            let instance = match self.pick() {
+            let instance = match self.pick(body) {
                 Some(instance) => instance,
-                None => self.make().await?,
+                None => self.make(body).await?,
             };
-            let asked = instance.ask(request, &self.reuse);
+            let asked = instance.ask(request, body, &self.reuse);
             match std::future::poll_fn(|cx| asked.poll(cx)).await {
                 Outcome::Answer(response) => break (asked, response),
                 Outcome::Failed(failure) => return Err(failure),
@@ -90,15 +96,15 @@ impl Dispatcher {
         }
     }
 
-    /// An instance that takes one more request.
-    fn pick(&self) -> Option<Arc<Instance>> {
+    /// An instance that takes one more request, with a body of so many bytes.
+    fn pick(&self, body: u64) -> Option<Arc<Instance>> {
         let mut instances = lock(&self.instances);
         let mut at = 0;
         loop {
             let instance = instances.get(at)?;
             if instance.life.is_worn(&self.reuse) {
                 instances.remove(at).retire();
-            } else if instance.life.has_room(&self.reuse) {
+            } else if instance.life.has_room(&self.reuse, body) {
                 return Some(instance.clone());
             } else {
                 at += 1;
@@ -107,7 +113,7 @@ impl Dispatcher {
     }
 
     /// A new instance, or one that has got room while there was none for a new one.
-    async fn make(&self) -> Result<Arc<Instance>, Failure> {
+    async fn make(&self, body: u64) -> Result<Arc<Instance>, Failure> {
         let limits = &self.blueprint.limits;
         let begun = std::time::Instant::now();
         loop {
@@ -132,7 +138,7 @@ impl Dispatcher {
             }
             drop(store);
             tokio::time::sleep(LOOK_FOR_ROOM).await;
-            if let Some(instance) = self.pick() {
+            if let Some(instance) = self.pick(body) {
                 return Ok(instance);
             }
         }

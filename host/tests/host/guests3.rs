@@ -177,3 +177,39 @@ fn a_crowd_finds_room_for_its_instances() {
         assert_eq!(client.reply().text(), "whole", "{}", running.log());
     }
 }
+
+/// Sends the same request over 12 connections at once to an app whose instances have room for a few of them.
+#[track_caller]
+fn check_crowd(request: &[u8], length: usize) {
+    let mut config = config();
+    config.threads = 1;
+    config.limits = tabi_host::Limits { memory: 40 << 20, ..Default::default() };
+    let running = Running::serve(misbehave3(), config);
+    let addr = running.server.addr();
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(move || {
+                let mut client = Client::connect(addr);
+                for _ in 0..2 {
+                    let reply = client.send(request).reply();
+                    assert_eq!(
+                        (reply.status, reply.body.len(), reply.complete),
+                        (200, length, true),
+                        "{}",
+                        reply.text()
+                    );
+                }
+            });
+        }
+    });
+    assert!(!running.log().contains("dropped"), "{}", running.log());
+}
+
+#[test]
+fn large_bodies_do_not_crowd_an_instance() {
+    let body = "x".repeat(5 << 20);
+    check_crowd(format!("POST /keep HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{body}", 5 << 20).as_bytes(), 7);
+    let head = "POST /keep HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    check_crowd(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", 5 << 20).as_bytes(), 7);
+    check_crowd(b"GET /large?5 HTTP/1.1\r\nHost: a\r\n\r\n", 5 << 20);
+}

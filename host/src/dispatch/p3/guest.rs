@@ -59,6 +59,7 @@ async fn serve(
         // One at a time: a guest that waits for nothing has answered before the next is begun.
         if life.batch.load(Relaxed) < BATCH
             && life.running.load(Relaxed) < concurrent
+            && !life.is_crowded()
             && let Some(job) = life.pop()
         {
             life.batch.fetch_add(1, Relaxed);

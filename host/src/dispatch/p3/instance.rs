@@ -53,7 +53,7 @@ impl Instance {
         service: Service,
     ) -> Arc<Self> {
         let concurrent = reuse.concurrent_p3.max(1) as usize;
-        let life = Life::new();
+        let life = Life::new(store.data_mut().memory().bytes(), blueprint.limits.memory);
         store.data_mut().memory().tell(life.memory.clone());
         let bell = Arc::new(Bell::default());
         let run = live(store, service, life.clone(), bell.clone(), blueprint.clone(), concurrent);
@@ -74,19 +74,20 @@ impl Instance {
         instance
     }
 
-    /// Hands a request over. Those that come in the same turn of the thread are worked on together, as that is faster
+    /// Hands a request over, with a body of so many bytes. Those that come in the same turn of the thread are worked on together, as that is faster
     /// than to change between connections and guests with each of them.
-    pub(super) fn ask(self: &Arc<Self>, request: Incoming, reuse: &Reuse) -> Asked {
+    pub(super) fn ask(self: &Arc<Self>, request: Incoming, body: u64, reuse: &Reuse) -> Asked {
         let life = &self.life;
         if life.taken.fetch_add(1, Relaxed).saturating_add(1) >= reuse.requests_p3 {
             life.retired.store(true, Relaxed);
         }
         life.open.fetch_add(1, Relaxed);
+        life.bodies.fetch_add(body, Relaxed);
         let slot = Slot::new(clock::now_ms());
         life.push(Job { request, ticket: slot.ticket(life) });
         lock(&self.owed).push_back(slot.clone());
         self.bell.ring();
-        Asked { instance: self.clone(), slot }
+        Asked { instance: self.clone(), slot, body }
     }
 
     /// Lets the guest work until it waits, or has worked for a while.
@@ -136,7 +137,7 @@ impl Instance {
             life.retired.store(true, Relaxed);
         }
         if life.has_more() {
-            if stuck || full || life.running.load(Relaxed) >= self.concurrent {
+            if stuck || full || life.is_crowded() || life.running.load(Relaxed) >= self.concurrent {
                 life.give_back();
             } else {
                 self.bell.ring();
@@ -266,6 +267,7 @@ impl Drop for Unwound<'_> {
 pub(super) struct Asked {
     pub(super) instance: Arc<Instance>,
     slot: Arc<Slot>,
+    body: u64,
 }
 
 impl Asked {
@@ -298,6 +300,7 @@ impl Drop for Asked {
     fn drop(&mut self) {
         let (instance, life) = (&self.instance, &self.instance.life);
         self.slot.leave();
+        life.bodies.fetch_sub(self.body, Relaxed);
         if life.open.fetch_sub(1, Relaxed) == 1 {
             let retired = life.retired.load(Relaxed);
             if !life.quiet.load(Relaxed) || retired {

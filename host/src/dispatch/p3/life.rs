@@ -46,12 +46,29 @@ pub(super) struct Life {
     born: u64,
     /// The bytes of memory that it has.
     pub(super) memory: Arc<AtomicUsize>,
+    /// The bytes of the bodies of its open requests.
+    pub(super) bodies: AtomicU64,
+    /// What its requests may use of the memory that they share.
+    share: Share,
+}
+
+/// How far requests that share an instance may fill its memory before others go elsewhere: whoever asks for more than there
+/// is ends the instance, with all requests in it.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    /// The most memory with which it begins another request.
+    memory: usize,
+    /// The most bytes of bodies that it takes on at the same time. Guests that keep a body often hold it twice while it grows.
+    bodies: u64,
 }
 
 impl Life {
-    pub(super) fn new() -> Arc<Self> {
+    /// A life that begins with `memory` bytes, of the `limit` that it may have.
+    pub(super) fn new(memory: usize, limit: usize) -> Arc<Self> {
         let now = clock::now_ms();
-        Arc::new(Self { born: now, since: AtomicU64::new(now), ..Self::default() })
+        let left = limit.saturating_sub(memory);
+        let share = Share { memory: memory.saturating_add(left / 2), bodies: (left / 4) as u64 };
+        Arc::new(Self { born: now, since: AtomicU64::new(now), share, ..Self::default() })
     }
 
     /// Whether it has had its share, or more memory than the next request should begin with.
@@ -64,11 +81,29 @@ impl Life {
             || (taken > 0 && (age() > reuse.max_age || self.memory.load(Relaxed) > reuse.max_memory))
     }
 
-    /// Whether it may take another request right now.
-    pub(super) fn has_room(&self, reuse: &Reuse) -> bool {
+    /// Whether it may take another request right now, with a body of so many bytes.
+    pub(super) fn has_room(&self, reuse: &Reuse, body: u64) -> bool {
         self.running.load(Relaxed) < reuse.concurrent_p3 as usize
             && !self.stuck.load(Relaxed)
             && !self.full.load(Relaxed)
+            && !(self.open.load(Relaxed) > 0 && self.is_large())
+            && self.takes(body)
+    }
+
+    /// Whether it takes on a body of so many bytes: any, where it has none.
+    fn takes(&self, body: u64) -> bool {
+        let bodies = self.bodies.load(Relaxed);
+        bodies == 0 || bodies.saturating_add(body) <= self.share.bodies
+    }
+
+    /// Whether its memory is for those that it works for already.
+    pub(super) fn is_crowded(&self) -> bool {
+        // Whoever has an answer may still be at its body.
+        self.is_large() && (self.running.load(Relaxed) > 0 || self.open.load(Relaxed) > lock(&self.inbox).len())
+    }
+
+    fn is_large(&self) -> bool {
+        self.memory.load(Relaxed) > self.share.memory
     }
 
     /// Takes on a request.

@@ -79,6 +79,13 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
                 Ok(respond(200, &[], b"printed"))
             }
             "/echo" => Ok(echo(request)),
+            "/keep" => {
+                let (_done, result) = wit_future::new(|| Ok(()));
+                let (input, _trailers) = Request::consume_body(request, result);
+                let body = input.collect().await;
+                Ok(respond(200, &[], body.len().to_string().as_bytes()))
+            }
+            "/large" => Ok(respond(200, &[], &vec![b'x'; (number as usize) << 20])),
             "/fetch" => Ok(respond(200, &[], fetch::fetch(&request).await.as_bytes())),
             "/again" => Ok(respond(fetch::again(&request).await, &[], b"")),
             "/early" => Ok(respond(200, &[], b"early")),
