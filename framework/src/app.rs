@@ -2,6 +2,8 @@
 
 use crate::extensions::Extensions;
 use crate::handler::{BoxFuture, Handler};
+#[cfg(feature = "ahead")]
+use crate::index::{Index, Walk};
 use crate::method::Method;
 use crate::middleware::BoxMiddleware;
 use crate::pattern::Pattern;
@@ -24,6 +26,9 @@ pub(crate) struct App {
     pub(crate) routes: Vec<Route>,
     /// The routers; the first is the outermost. Empty where it has nothing beside its routes.
     pub(crate) scopes: Vec<Scope>,
+    /// Where routes are found, if it was worth the work.
+    #[cfg(feature = "ahead")]
+    index: Option<Index>,
     /// How a request gets to its endpoint: straight, or through routers and their middleware. A pointer, so that an
     /// app without them is spared the code.
     pub(crate) enter: fn(&'static App, Endpoint, Request) -> BoxFuture<Response>,
@@ -66,7 +71,22 @@ pub(crate) enum Endpoint {
 
 impl App {
     pub(crate) fn new() -> Box<App> {
-        Box::new(App { routes: Vec::new(), scopes: Vec::new(), enter: App::answer })
+        Box::new(App {
+            routes: Vec::new(),
+            scopes: Vec::new(),
+            #[cfg(feature = "ahead")]
+            index: None,
+            enter: App::answer,
+        })
+    }
+
+    /// Makes routes quick to find, for an app that answers more than one request. After it, no routes are added.
+    #[allow(dead_code, reason = "in a component that is for one request it is not worth it")]
+    pub(crate) fn index(&mut self) {
+        #[cfg(feature = "ahead")]
+        {
+            self.index = Index::new(&self.routes);
+        }
     }
 
     /// Keeps an app for as long as the instance lives, so that handlers and requests can borrow from it.
@@ -174,7 +194,7 @@ impl App {
     /// Returns the most specific route for a path and a method.
     fn best(&self, method: &Method, path: &str) -> Option<&Route> {
         let mut best: Option<&Route> = None;
-        for route in &self.routes {
+        for route in self.candidates(path) {
             if route.serves(method) > 0
                 && route.pattern.matches(path)
                 && best.is_none_or(|known| route.compare(known, method) == Ordering::Less)
@@ -183,6 +203,26 @@ impl App {
             }
         }
         best
+    }
+
+    /// Returns the routes that may match a path, and perhaps others.
+    #[cfg(not(feature = "ahead"))]
+    fn candidates(&self, _: &str) -> core::slice::Iter<'_, Route> {
+        self.routes.iter()
+    }
+
+    /// Returns the routes that may match a path, and perhaps others.
+    #[cfg(feature = "ahead")]
+    fn candidates<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a Route> {
+        let (mut number, mut walk) = (0, Walk::new());
+        core::iter::from_fn(move || {
+            let next = match &self.index {
+                Some(index) => index.next(path.as_bytes(), &mut walk)?,
+                None => number,
+            };
+            number += 1;
+            self.routes.get(next)
+        })
     }
 
     /// Lists the methods of the routes for a path, or of all, for `Allow`; nothing where there is no route.
@@ -250,3 +290,7 @@ fn enlist(list: &mut String, name: &str) {
     }
     append(list, name);
 }
+
+#[cfg(all(test, feature = "ahead"))]
+#[path = "app_tests.rs"]
+mod tests;

@@ -56,6 +56,8 @@ mod fault;
 mod form;
 mod handler;
 mod headers;
+#[cfg(feature = "ahead")]
+mod index;
 mod jar;
 mod join;
 #[cfg(feature = "json")]

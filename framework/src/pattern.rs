@@ -30,6 +30,12 @@ impl Pattern {
         &self.0
     }
 
+    /// Returns the text before the first parameter.
+    #[cfg(feature = "ahead")]
+    pub(crate) fn literal(&self) -> &str {
+        slice(&self.0, 0, until(self.0.as_bytes(), 0, b'{'))
+    }
+
     /// Returns the pattern with a prefix before it; `/` alone stands for the prefix itself.
     pub(crate) fn nested(self, prefix: &str) -> Pattern {
         match (prefix, &*self.0) {
@@ -192,7 +198,7 @@ fn rank(pattern: &[u8], at: usize) -> u8 {
 
 /// Reads a byte of a path that is well-formed, escaped or not, and tells where the next one is. An encoded slash is
 /// not a slash: like the end it is 0, which equals no byte of a pattern.
-fn read(path: &[u8], at: usize) -> (u32, usize) {
+pub(crate) fn read(path: &[u8], at: usize) -> (u32, usize) {
     const SLASH: u32 = b'/' as u32;
     match path.get(at) {
         Some(b'%') => match escape_at(path, at + 1) {

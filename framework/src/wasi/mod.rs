@@ -72,7 +72,8 @@ pub(crate) fn drive(done: &mut dyn FnMut(&mut core::task::Context<'_>) -> bool) 
 
 /// Exports an app as a component, where there is a component to be: natively it does nothing.
 ///
-/// Takes the path of a function that returns a [`Router`](crate::Router). The function runs once per instance.
+/// Takes the path of a function that returns a [`Router`](crate::Router). The function runs once per instance; with the
+/// feature `ahead`, where the host knows how and the function asks nothing of the host, once for all instances of 0.2.
 ///
 /// ```
 /// # use tabi::Router;

@@ -36,15 +36,34 @@ impl Instance {
         Instance(Cell::new(None))
     }
 
+    /// Builds the app ahead of all requests. Only what needs nothing of the host can be done ahead; where that is not
+    /// all, the first request builds it.
+    #[cfg(feature = "ahead")]
+    pub fn initialize(&self, router: fn() -> Router) {
+        wit_bindgen::rt::run_ctors_once();
+        self.build(router, true);
+    }
+
     /// Answers a request.
     pub fn handle(&self, router: fn() -> Router, request: http::IncomingRequest, out: http::ResponseOutparam) {
         let app = match self.0.get() {
             Some(app) => app,
-            None => router().into_app().leak(),
+            None => self.build(router, false),
         };
-        self.0.set(Some(app));
         exchange(app, request, out);
         super::after::finish();
+    }
+
+    /// Builds the app, and what is worth the work if it is there for many requests.
+    #[cfg_attr(feature = "ahead", inline(never))]
+    fn build(&self, router: fn() -> Router, ahead: bool) -> &'static App {
+        let mut app = router().into_app();
+        if ahead {
+            app.index();
+        }
+        let app = app.leak();
+        self.0.set(Some(app));
+        app
     }
 }
 
@@ -65,8 +84,35 @@ macro_rules! __serve_p2 {
                 }
             }
     $crate::__private::p2::wasip2::http::proxy::export!(Component with_types_in $crate::__private::p2::wasip2);
+            $crate::__ahead!(INSTANCE, $router);
         };
     };
+}
+
+/// Exports what can be done ahead, under the name that tools know: `world { export wizer-initialize: func(); }`, as
+/// `wit_component::metadata::encode` writes it.
+#[cfg(feature = "ahead")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __ahead {
+    ($instance:ident, $router:path) => {
+        #[unsafe(export_name = "wizer-initialize")]
+        extern "C" fn initialize() {
+            $instance.initialize($router);
+        }
+        #[unsafe(link_section = "component-type:tabi:ahead")]
+        static WORLD: [u8; 88] = *b"\x00asm\r\x00\x01\x00\x00\x19\x16wit-component-encoding\x04\x00\
+            \x07*\x01A\x02\x01A\x02\x01@\x00\x01\x00\x04\x00\x10wizer-initialize\x01\x00\
+            \x04\x00\x05a:a/a\x04\x00\x0b\x07\x01\x00\x01a\x03\x00\x00";
+    };
+}
+
+/// Without the feature, there is nothing to export.
+#[cfg(not(feature = "ahead"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __ahead {
+    ($instance:ident, $router:path) => {};
 }
 
 fn exchange(app: &'static App, request: http::IncomingRequest, out: http::ResponseOutparam) {

@@ -51,7 +51,11 @@ impl Instance {
     pub fn handle(&self, router: fn() -> Router, request: u32) -> u32 {
         let app = match self.0.get() {
             Some(app) => app,
-            None => router().into_app().leak(),
+            None => {
+                let mut app = router().into_app();
+                app.index();
+                app.leak()
+            }
         };
         self.0.set(Some(app));
         exchange::start(app, request)

@@ -1,7 +1,7 @@
 //! What the instances of a component's modules can remember, all together.
 
 use super::module::Module;
-use super::{EXPORT, PAGES};
+use super::{EXPORT, INITIALIZE, NUMBER, PAGES};
 use std::ops::Range;
 use wasmparser::{
     CanonicalFunction, ComponentAlias, ComponentExternalKind, ComponentOuterAliasKind, ComponentType, ComponentTypeRef,
@@ -18,6 +18,8 @@ pub(super) struct Component<'a> {
     pub(super) core_memories: u32,
     pub(super) types: u32,
     pub(super) functions: u32,
+    /// Whether it exports what can be done ahead.
+    pub(super) initializes: bool,
 }
 
 /// An instance that remembers something.
@@ -39,6 +41,7 @@ impl<'a> Component<'a> {
             core_memories: types.memory_count(),
             types: types.component_type_count(),
             functions: types.component_function_count(),
+            initializes: false,
         };
         // How many modules and components it is inside of.
         let mut depth = 0u32;
@@ -114,12 +117,15 @@ impl<'a> Component<'a> {
             Payload::ComponentImportSection(section) => {
                 for import in section.clone() {
                     let import = import.ok()?;
-                    (!matches!(import.ty, ComponentTypeRef::Module(_)) && import.name.name != PAGES).then_some(())?;
+                    let is_ours = [PAGES, NUMBER].contains(&import.name.name);
+                    (!matches!(import.ty, ComponentTypeRef::Module(_)) && !is_ours).then_some(())?;
                 }
             }
             Payload::ComponentExportSection(section) => {
                 for export in section.clone() {
-                    (export.ok()?.name.name != EXPORT).then_some(())?;
+                    let name = export.ok()?.name.name;
+                    (name != EXPORT).then_some(())?;
+                    self.initializes |= name == INITIALIZE;
                 }
             }
             Payload::ComponentCanonicalSection(section) => {
@@ -141,6 +147,22 @@ impl<'a> Component<'a> {
         }
         Some(())
     }
+}
+
+/// Gives the sections of the outermost component, one after the other: the number of each, its place, and whether it is a
+/// module.
+pub(super) fn sections(bytes: &[u8], mut take: impl FnMut(u8, Range<usize>, bool) -> Option<()>) -> Option<()> {
+    let mut end = 0;
+    for payload in Parser::new(0).parse_all(bytes) {
+        let payload = payload.ok()?;
+        let Some((id, range)) = payload.as_section() else { continue };
+        // What is inside of a section that was given.
+        if range.start >= end {
+            end = range.end;
+            take(id, range, matches!(payload, Payload::ModuleSection { .. }))?;
+        }
+    }
+    Some(())
 }
 
 /// Says that a section of a component inside does nothing but to name types and functions.

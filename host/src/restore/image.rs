@@ -24,7 +24,7 @@ pub(super) fn parts(memory: &Memory<'_>, part: usize) -> Option<Vec<Vec<Piece>>>
 }
 
 /// What has to be written for this content at `start`, one after the other and without gaps.
-fn pieces(start: usize, content: &[u8]) -> Option<Vec<Piece>> {
+pub(super) fn pieces(start: usize, content: &[u8]) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while at < content.len() {

@@ -9,12 +9,16 @@
 //! [`prepare`] refuses whatever it does not know to be safe; such a component gets a new instance for each request.
 
 #[cfg(feature = "compiler")]
+mod ahead;
+#[cfg(feature = "compiler")]
 mod component;
 #[cfg(feature = "compiler")]
 mod image;
 #[cfg(feature = "compiler")]
 mod module;
 mod pages;
+#[cfg(feature = "compiler")]
+mod tell;
 #[cfg(feature = "compiler")]
 mod write;
 
@@ -27,6 +31,14 @@ pub(crate) const EXPORT: &str = "tabi-restore";
 /// The function that it may import in addition.
 const PAGES: &str = "tabi-pages";
 
+/// The function that a component may export: it does what has to be done once in every instance.
+#[cfg(feature = "compiler")]
+const INITIALIZE: &str = "wizer-initialize";
+
+/// What a component imports while it is asked what it has become.
+#[cfg(feature = "compiler")]
+const NUMBER: &str = "tabi-number";
+
 /// The most bytes of memory, of all memories of a component together, that are written after each request. Beyond, a new
 /// instance costs less, as only those of its pages are cleared that were written to.
 #[cfg(feature = "compiler")]
@@ -37,7 +49,7 @@ const MAX_FILLED: u64 = 512 * 1024;
 const MAX_SCANNED: u64 = 4 * 1024 * 1024;
 
 /// Changes whenever [`prepare`] makes something else of a component, so that nothing older is run; not 0.
-pub(crate) const VERSION: u8 = 2;
+pub(crate) const VERSION: u8 = 3;
 
 /// How a component's instances are set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,17 +70,26 @@ impl Restore {
     }
 }
 
-/// The component with a function that restores it, or `None` where it is not known how to.
+/// The component with a function that restores it, and after what it does once in each instance; `None` where neither can be
+/// had.
 #[cfg(feature = "compiler")]
 pub(crate) fn prepare(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
-    let most = match how {
+    let initialized = ahead::initialized(bytes);
+    let bytes = initialized.as_deref().unwrap_or(bytes);
+    restorable(bytes, how).or_else(|| initialized.clone())
+}
+
+/// The component with a function that restores it, or `None` where it is not known how to.
+#[cfg(feature = "compiler")]
+fn restorable(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
+    let (most, task) = match how {
         Restore::Never => return None,
-        Restore::Fill => MAX_FILLED,
-        Restore::Scan => MAX_SCANNED,
+        Restore::Fill => (MAX_FILLED, write::Task::Fill),
+        Restore::Scan => (MAX_SCANNED, write::Task::Scan),
     };
     let component = component::Component::read(bytes)?;
     let state = component.state(most)?;
-    write::component(bytes, &component, &state, how == Restore::Scan)
+    write::component(bytes, &component, &state, task)
 }
 
 /// Offers what a prepared component imports in addition; `scan` is whether the kernel may be asked.
@@ -78,5 +99,7 @@ pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>, scan: bool) -> w
     })
 }
 
+#[cfg(all(test, feature = "compiler"))]
+mod ahead_tests;
 #[cfg(all(test, feature = "compiler"))]
 mod tests;

@@ -7,6 +7,8 @@ use wasmparser::{ConstExpr, DataKind, ElementItems, Operator, Parser, Payload, T
 pub(super) struct Module<'a> {
     pub(super) memories: Vec<Memory<'a>>,
     pub(super) globals: Vec<Global>,
+    /// How many globals of others come before its own.
+    pub(super) imported_globals: u32,
     /// The names of its exports.
     pub(super) exports: Vec<&'a str>,
 }
@@ -46,7 +48,10 @@ impl<'a> Module<'a> {
                     for import in section.into_imports() {
                         match import.ok()?.ty {
                             wasmparser::TypeRef::Memory(_) => memories += 1,
-                            wasmparser::TypeRef::Global(_) => globals += 1,
+                            wasmparser::TypeRef::Global(_) => {
+                                globals += 1;
+                                module.imported_globals += 1;
+                            }
                             _ => {}
                         }
                     }

@@ -4,7 +4,7 @@ use super::*;
 use wasmtime::component::{Component, Instance, Linker, TypedFunc};
 use wasmtime::{Engine, Store};
 
-fn wasm(text: &str) -> Vec<u8> {
+pub(super) fn wasm(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap()
 }
 
@@ -128,36 +128,37 @@ fn only_components_of_modules_in_view_are_restored() {
 }
 
 /// A component that is run.
-struct Run {
+pub(super) struct Run {
     store: Store<()>,
     instance: Instance,
 }
 
 impl Run {
-    fn new(text: &str, how: Restore) -> Self {
+    pub(super) fn new(text: &str, how: Restore) -> Self {
         let prepared = prepare(&wasm(text), how).unwrap();
         let engine = Engine::default();
         let component = Component::new(&engine, prepared).unwrap();
         let mut store = Store::new(&engine, ());
         let mut linker = Linker::new(&engine);
         add_to_linker(&mut linker, true).unwrap();
+        linker.define_unknown_imports_as_traps(&component).unwrap();
         let instance = linker.instantiate(&mut store, &component).unwrap();
         Self { store, instance }
     }
 
-    fn call(&mut self, name: &str, a: u32, b: u32) -> u32 {
+    pub(super) fn call(&mut self, name: &str, a: u32, b: u32) -> u32 {
         let function: TypedFunc<(u32, u32), (u32,)> = self.instance.get_typed_func(&mut self.store, name).unwrap();
         function.call(&mut self.store, (a, b)).unwrap().0
     }
 
-    fn restore(&mut self) {
+    pub(super) fn restore(&mut self) {
         let function: TypedFunc<(), ()> = self.instance.get_typed_func(&mut self.store, EXPORT).unwrap();
         function.call(&mut self.store, ()).unwrap();
     }
 }
 
 /// Functions that read and write a memory.
-const POKE: &str = r#"
+pub(super) const POKE: &str = r#"
     (func (export "poke") (param i32 i32) (result i32) (i32.store (local.get 0) (local.get 1)) (i32.const 0))
     (func (export "peek") (param i32 i32) (result i32) (i32.load (local.get 0)))"#;
 

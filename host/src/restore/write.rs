@@ -1,54 +1,58 @@
-//! Writes the component with what restores it.
+//! Writes the component with one more module: what restores it, or tells what it has become.
 
-use super::component::{Component, Stateful};
+use super::component::{Component, Stateful, sections};
 use super::image::{Piece, parts};
-use super::module::{Module, Value};
-use super::{EXPORT, PAGES, pages};
+use super::module::{Memory, Module, Value};
+use super::{EXPORT, NUMBER, PAGES, pages, tell};
 use wasm_encoder::{
     Alias, BlockType, CanonicalFunctionSection, CanonicalOption, CodeSection, ComponentAliasSection,
-    ComponentExportKind, ComponentExportSection, ComponentImportSection, ComponentSectionId, ComponentTypeRef,
-    ComponentTypeSection, ComponentValType, DataCountSection, DataSection, EntityType, ExportKind, ExportSection,
-    Function, FunctionSection, GlobalType, Ieee32, Ieee64, ImportSection, InstanceSection, MemoryType, ModuleArg,
-    ModuleSection, PrimitiveValType, RawSection, SectionId, TypeSection, ValType,
+    ComponentExportKind, ComponentExportSection, ComponentImportSection, ComponentTypeRef, ComponentTypeSection,
+    ComponentValType, DataCountSection, DataSection, EntityType, ExportKind, ExportSection, Function, FunctionSection,
+    Ieee32, Ieee64, ImportSection, InstanceSection, MemoryType, ModuleArg, ModuleSection, PrimitiveValType, RawSection,
+    SectionId, TypeSection, ValType,
 };
 use wasmparser::{ExternalKind, Parser, Payload};
 
 /// Begins the names of what modules export in addition.
 const PREFIX: &str = "tabi:";
 
+/// What the module does that is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Writes all of the first state.
+    Fill,
+    /// Writes the parts of it that the host names.
+    Scan,
+    /// Shows the host all memories, and tells it all numbers.
+    Tell,
+}
+
 /// Returns the component that `bytes` are with one module more.
 pub(super) fn component(
     bytes: &[u8],
     component: &Component<'_>,
     state: &[Stateful<'_, '_>],
-    scan: bool,
+    task: Task,
 ) -> Option<Vec<u8>> {
     let mut out = wasm_encoder::Component::new();
     let mut modules = component.modules.iter();
-    let mut end = 0;
-    for payload in Parser::new(0).parse_all(bytes) {
-        let payload = payload.ok()?;
-        let Some((id, range)) = payload.as_section() else { continue };
-        // What is inside of a section that was copied.
-        if range.start < end {
-            continue;
-        }
-        end = range.end;
+    sections(bytes, |id, range, is_module| {
         let data = bytes.get(range)?;
-        if id == u8::from(ComponentSectionId::CoreModule) {
+        if is_module {
             let (_, module) = modules.next()?;
             out.section(&RawSection { id, data: &opened(data, module)? });
         } else {
             out.section(&RawSection { id, data });
         }
-    }
-
-    let mut more = More { core_functions: component.core_functions, functions: component.functions, out };
-    let pages = match scan {
-        true => Some(more.pages(component, state)?),
-        false => None,
+        Some(())
+    })?;
+    let Component { core_functions, functions, types, .. } = *component;
+    let mut more = More { core_functions, functions, types, out };
+    let host = match task {
+        Task::Fill => None,
+        Task::Scan | Task::Tell => Some(more.host(component, state, task)?),
     };
-    more.restorer(component, state, pages)?;
+    more.module(component, state, host, task)?;
     Some(more.out.finish())
 }
 
@@ -57,21 +61,25 @@ struct More {
     out: wasm_encoder::Component,
     core_functions: u32,
     functions: u32,
+    types: u32,
 }
 
 impl More {
-    /// Imports the function that says which pages were written to, for each of the memories; gives the number of the
-    /// instance that has them under the names of their numbers.
-    fn pages(&mut self, component: &Component<'_>, state: &[Stateful<'_, '_>]) -> Option<u32> {
+    /// Imports the function of the host that looks at a memory, for each of the memories, and that for numbers if the task
+    /// is to tell them; gives the number of the instance that has them under the numbers of the memories, and `number`.
+    fn host(&mut self, component: &Component<'_>, state: &[Stateful<'_, '_>], task: Task) -> Option<u32> {
+        let number = ComponentValType::Primitive(PrimitiveValType::U64);
         let mut types = ComponentTypeSection::new();
         types.defined_type().list(PrimitiveValType::U8);
-        types
-            .function()
-            .params([("memory", ComponentValType::Type(component.types))])
-            .result(Some(ComponentValType::Primitive(PrimitiveValType::U64)));
+        types.function().params([("memory", ComponentValType::Type(self.types))]).result(Some(number));
+        types.function().params([("number", number)]).result(None);
         self.out.section(&types);
         let mut imports = ComponentImportSection::new();
-        imports.import(PAGES, ComponentTypeRef::Func(component.types.checked_add(1)?));
+        imports.import(PAGES, ComponentTypeRef::Func(self.types.checked_add(1)?));
+        if task == Task::Tell {
+            imports.import(NUMBER, ComponentTypeRef::Func(self.types.checked_add(2)?));
+        }
+        self.types += 3;
         self.out.section(&imports);
         let memories = state.iter().flat_map(|part| part.module.memories.iter().map(move |memory| (part, memory)));
         let mut aliases = ComponentAliasSection::new();
@@ -85,6 +93,12 @@ impl More {
             self.core_functions += 1;
         }
         self.functions += 1;
+        if task == Task::Tell {
+            functions.lower(self.functions, []);
+            exports.push(("number".to_owned(), ExportKind::Func, self.core_functions));
+            self.core_functions += 1;
+            self.functions += 1;
+        }
         self.out.section(&aliases).section(&functions);
         let mut instances = InstanceSection::new();
         instances.export_items(exports);
@@ -92,16 +106,26 @@ impl More {
         component.instance_count()
     }
 
-    /// Adds the module that restores all others, and exports its function.
-    fn restorer(&mut self, component: &Component<'_>, state: &[Stateful<'_, '_>], pages: Option<u32>) -> Option<()> {
-        self.out.section(&ModuleSection(&restorer(state, pages.is_some())?));
+    /// Adds the module that knows all others, and exports its function.
+    fn module(
+        &mut self,
+        component: &Component<'_>,
+        state: &[Stateful<'_, '_>],
+        host: Option<u32>,
+        task: Task,
+    ) -> Option<()> {
+        let module = match task {
+            Task::Tell => tell::module(state),
+            Task::Fill | Task::Scan => restorer(state, task == Task::Scan)?,
+        };
+        self.out.section(&ModuleSection(&module));
         let mut arguments: Vec<_> =
             state.iter().map(|part| (part.instance.to_string(), ModuleArg::Instance(part.instance))).collect();
-        arguments.extend(pages.map(|pages| (PAGES.to_owned(), ModuleArg::Instance(pages))));
+        arguments.extend(host.map(|host| (PAGES.to_owned(), ModuleArg::Instance(host))));
         let mut instances = InstanceSection::new();
         instances.instantiate(u32::try_from(component.modules.len()).ok()?, arguments);
         self.out.section(&instances);
-        let instance = component.instance_count()? + u32::from(pages.is_some());
+        let instance = component.instance_count()? + u32::from(host.is_some());
         let mut aliases = ComponentAliasSection::new();
         aliases.alias(Alias::CoreInstanceExport { instance, kind: ExportKind::Func, name: EXPORT });
         self.out.section(&aliases);
@@ -109,8 +133,7 @@ impl More {
         types.function().params::<[(&str, ComponentValType); 0], _>([]).result(None);
         self.out.section(&types);
         let mut functions = CanonicalFunctionSection::new();
-        let ty = component.types + if pages.is_some() { 2 } else { 0 };
-        functions.lift(self.core_functions, ty, []);
+        functions.lift(self.core_functions, self.types, []);
         self.out.section(&functions);
         let mut exports = ComponentExportSection::new();
         exports.export(EXPORT, ComponentExportKind::Func, self.functions, None);
@@ -196,14 +219,7 @@ fn restorer(state: &[Stateful<'_, '_>], scan: bool) -> Option<wasm_encoder::Modu
     for part in state {
         let instance = part.instance.to_string();
         for memory in &part.module.memories {
-            let ty = MemoryType {
-                minimum: memory.pages,
-                maximum: None,
-                memory64: false,
-                shared: false,
-                page_size_log2: None,
-            };
-            imports.import(&instance, &memory_name(memory.index), EntityType::Memory(ty));
+            imports.import(&instance, &memory_name(memory.index), memory_type(memory));
             let size = memory.size()?;
             if scan {
                 imports.import(PAGES, &memories.to_string(), EntityType::Function(1));
@@ -237,31 +253,15 @@ fn restorer(state: &[Stateful<'_, '_>], scan: bool) -> Option<wasm_encoder::Modu
             memories += 1;
         }
         for global in &part.module.globals {
-            let val_type = match global.value {
-                Value::I32(value) => {
-                    code.i32_const(value);
-                    ValType::I32
-                }
-                Value::I64(value) => {
-                    code.i64_const(value);
-                    ValType::I64
-                }
-                Value::F32(bits) => {
-                    code.f32_const(Ieee32::new(bits));
-                    ValType::F32
-                }
-                Value::F64(bits) => {
-                    code.f64_const(Ieee64::new(bits));
-                    ValType::F64
-                }
-                Value::V128(value) => {
-                    code.v128_const(value);
-                    ValType::V128
-                }
+            match global.value {
+                Value::I32(value) => code.i32_const(value),
+                Value::I64(value) => code.i64_const(value),
+                Value::F32(bits) => code.f32_const(Ieee32::new(bits)),
+                Value::F64(bits) => code.f64_const(Ieee64::new(bits)),
+                Value::V128(value) => code.v128_const(value),
             };
             code.global_set(globals);
-            let ty = GlobalType { val_type, mutable: true, shared: false };
-            imports.import(&instance, &global_name(global.index), EntityType::Global(ty));
+            imports.import(&instance, &global_name(global.index), EntityType::Global(global.ty()));
             globals += 1;
         }
     }
@@ -288,10 +288,21 @@ fn restorer(state: &[Stateful<'_, '_>], scan: bool) -> Option<wasm_encoder::Modu
     Some(module)
 }
 
-fn memory_name(index: u32) -> String {
+/// A memory as it is imported.
+pub(super) fn memory_type(memory: &Memory<'_>) -> EntityType {
+    EntityType::Memory(MemoryType {
+        minimum: memory.pages,
+        maximum: None,
+        memory64: false,
+        shared: false,
+        page_size_log2: None,
+    })
+}
+
+pub(super) fn memory_name(index: u32) -> String {
     format!("{PREFIX}memory-{index}")
 }
 
-fn global_name(index: u32) -> String {
+pub(super) fn global_name(index: u32) -> String {
     format!("{PREFIX}global-{index}")
 }

@@ -86,7 +86,7 @@ impl Life {
         self.running.load(Relaxed) < reuse.concurrent_p3 as usize
             && !self.stuck.load(Relaxed)
             && !self.full.load(Relaxed)
-            && !(self.open.load(Relaxed) > 0 && self.is_large())
+            && (self.open.load(Relaxed) == 0 || !self.is_large())
             && self.takes(body)
     }
 
