@@ -8,17 +8,19 @@ use crate::dispatch::instance::Template;
 use crate::error::one_line;
 use crate::grants::Capabilities;
 use crate::inspect::{Outline, World};
-use crate::restore::{self, Restore};
+use crate::restore;
+#[cfg(feature = "compiler")]
+use crate::restore::Restore;
 use crate::site::AppEntry;
 use crate::store::State;
-use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports, input, precompiled};
+use crate::{Config, Limits, Log, PagemapScan, Reuse, StartError, clock, imports, input, precompiled, wasi};
 use hyper::header::HeaderValue;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use wasmtime::component::{Component, ComponentExportIndex, Linker};
+use wasmtime::component::{Component, ComponentExportIndex};
 use wasmtime::{Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
-use wasmtime_wasi_http::{p2, p3};
+use wasmtime_wasi_http::p3;
 
 /// Core instances, memories and tables that one component may consist of.
 const PARTS: u32 = 16;
@@ -269,7 +271,7 @@ fn link(
     path: &Path,
 ) -> Result<Pre, StartError> {
     let fail = |error: wasmtime::Error| StartError::new(imports::explain(path, outline, &one_line(&error)));
-    let mut linker = linker(engine, outline.world).map_err(fail)?;
+    let mut linker = wasi::linker(engine, component, outline.world).map_err(fail)?;
     if restore.is_some() {
         restore::add_to_linker(&mut linker, asks_kernel(config)).map_err(fail)?;
     }
@@ -278,23 +280,6 @@ fn link(
         World::P2 => Pre::P2(Template::new(pre, restore.filter(|_| is_restored(config))).map_err(fail)?),
         World::P3 => Pre::P3(p3::bindings::ServicePre::new(pre).map_err(fail)?),
     })
-}
-
-/// Offers every WASI interface; what they allow is decided by the context behind them.
-fn linker(engine: &Engine, world: World) -> wasmtime::Result<Linker<State>> {
-    let mut linker = Linker::new(engine);
-    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    p2::add_only_http_to_linker_async(&mut linker)?;
-    // The streams of most requests touch nothing but the resource table, so they must not
-    // create the context with its environment and random generators.
-    linker.allow_shadowing(true);
-    crate::store::add_io_to_linker(&mut linker)?;
-    crate::grants::add_to_linker(&mut linker)?;
-    if world == World::P3 {
-        wasmtime_wasi::p3::add_to_linker(&mut linker)?;
-        p3::add_to_linker(&mut linker)?;
-    }
-    Ok(linker)
 }
 
 fn engine(world: World, pool: &PoolingAllocationConfig, log: &Log) -> Result<Engine, StartError> {

@@ -72,6 +72,7 @@ mod routes;
 mod server;
 mod service;
 mod site;
+mod sockets;
 mod sources;
 mod spelling;
 mod store;
@@ -80,6 +81,7 @@ mod tls;
 mod tls_dev;
 mod trace;
 mod units;
+mod wasi;
 mod worker;
 
 use board::Map;

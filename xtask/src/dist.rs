@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::run::{cargo, output, run, text};
 use crate::{root, say, sizes};
 
-/// What the file is linked with: everything in it, and the list of addresses to adjust in its short form.
-const FLAGS: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
+/// Everything is in the file.
+const FLAGS: &str = "-C target-feature=+crt-static";
+
+/// How the file is linked: the list of addresses to adjust in its short form, and of functions that come to the same code one,
+/// as nothing here tells them apart by where they are.
+const LINK: [&str; 5] = ["--", "-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C", "link-arg=-Wl,--icf=all"];
 
 /// Builds `tabi` with everything linked into it, and says where it is and how large; with the flag `--no-compiler` one
 /// that serves what was compiled before, and nothing else.
@@ -15,24 +19,24 @@ const FLAGS: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relat
 /// # Errors
 /// When it can't be built, still wants a loader of shared libraries, or is larger than `sizes.toml` says.
 pub fn build(flags: &[&str]) -> Result<(), String> {
-    let (features, name) = match flags {
-        [] => ("compiler", "tabi"),
-        ["--no-compiler"] => ("", "tabi-no-compiler"),
+    let (profile, features, name) = match flags {
+        [] => ("dist", "compiler", "tabi"),
+        ["--no-compiler"] => ("small", "", "tabi-no-compiler"),
         _ => return Err("dist takes nothing but --no-compiler".to_owned()),
     };
     let budget = sizes::program(flags)?;
     let version = output(std::process::Command::new("rustc").arg("-vV"))?;
     let triple = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc does not name its host")?;
     // With `--target` the flags are for the program alone, and not for build scripts and macros.
-    let arguments = ["build", "--profile", "dist", "--package", "tabi-host", "--bin", "tabi", "--target", triple];
+    let arguments = ["rustc", "--profile", profile, "--package", "tabi-host", "--bin", "tabi", "--target", triple];
     let features = ["--no-default-features", "--features", features];
-    run(cargo().args(arguments).args(features).env("RUSTFLAGS", FLAGS))?;
+    run(cargo().args(arguments).args(features).args(LINK).env("RUSTFLAGS", FLAGS))?;
     // Each form has a name of its own, so that one does not take the place of the other.
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = target.join(triple).join("dist");
-    let program = folder.join("forms").join(name);
-    fs::create_dir_all(folder.join("forms")).map_err(text)?;
-    fs::copy(folder.join("tabi"), &program).map_err(text)?;
+    let folder = target.join(triple).join("dist/forms");
+    let program = folder.join(name);
+    fs::create_dir_all(&folder).map_err(text)?;
+    fs::copy(target.join(triple).join(profile).join("tabi"), &program).map_err(text)?;
     let bytes = fs::read(&program).map_err(text)?;
     if wants_loader(&bytes)? {
         return Err(format!("{} is not static: it wants shared libraries", program.display()));

@@ -52,6 +52,7 @@ const MAX_SCANNED: u64 = 4 * 1024 * 1024;
 pub(crate) const VERSION: u8 = 3;
 
 /// How a component's instances are set back.
+#[cfg(feature = "compiler")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Restore {
     /// Not at all.

@@ -92,6 +92,7 @@ fn misdeeds_of_guests_over_http1() {
         ("/random?1000", Whole(200, "1000")),
         ("/random?1000000000", Host(500)),
         ("/network", Whole(200, "ErrorCode::HttpRequestDenied")),
+        ("/sockets", Whole(200, "PermissionDenied,PermissionDenied,PermissionDenied,PermissionDenied")),
         ("/empty-chunks", Whole(200, "ab")),
         ("/slow-chunks?3", Whole(200, "tick\ntick\ntick\n")),
         ("/late-after-end?0", Whole(200, "whole")),

@@ -61,6 +61,10 @@ fn misdeeds_of_guests() {
         ("/status-body?204", Whole(204, "")),
         ("/status-body?404", Whole(404, "a body")),
         ("/slow-chunks?3", Whole(200, "tick\ntick\ntick\n")),
+        (
+            "/sockets",
+            Whole(200, "Err(ErrorCode::AccessDenied),Err(ErrorCode::AccessDenied),Err(ErrorCode::AccessDenied)"),
+        ),
         ("/late-after-end?0", Whole(200, "whole")),
         ("/forbidden", Whole(200, "forbidden,forbidden,forbidden,forbidden,forbidden,forbidden")),
     ] {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::java::Java;
+use crate::options::Options;
 
 /// The component target.
 const WASM: &str = "wasm32-wasip2";
@@ -33,14 +34,15 @@ pub fn target() -> PathBuf {
 }
 
 impl Builds {
-    /// Builds everything, or finds what an earlier run has built; runtimes of others are fetched if `fetches`.
+    /// Builds everything, or finds what an earlier run has built.
     ///
     /// # Errors
     /// When one of this repository's own parts can't be built.
-    pub fn prepare(builds: bool, fetches: bool) -> Result<Self, String> {
+    pub fn prepare(options: &Options) -> Result<Self, String> {
         let mut all = Self::default();
-        if builds {
-            natives()?;
+        if options.builds {
+            hosts(options.release)?;
+            run(cargo("tests/bench").args(["build", "--release", "--package", "native"]))?;
             own_components()?;
             for (name, why) in peers() {
                 all.skipped.push(format!("{name}: {why}"));
@@ -53,7 +55,7 @@ impl Builds {
                 all.components.insert(name.to_string_lossy().into_owned(), path);
             }
         }
-        match Java::prepare(fetches) {
+        match Java::prepare(options.builds && options.fetches) {
             Ok(java) => {
                 all.skipped.extend(java.no_jetty.as_ref().map(|why| format!("Jetty 9.4: {why}")));
                 if java.version < 21 {
@@ -78,11 +80,38 @@ impl Builds {
     }
 }
 
-/// The hosts and the native servers.
-fn natives() -> Result<(), String> {
-    // The whole workspace, so that its dependencies are those that are compiled already.
-    run(cargo("").args(["build", "--release", "--workspace"]))?;
-    run(cargo("tests/bench").args(["build", "--release", "--package", "native"]))
+/// The hosts: as operators get them, with everything in view of the optimizer, as the native servers are; or as the tests of
+/// the repository have them, which are there sooner.
+fn hosts(release: bool) -> Result<(), String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let (tabi, wasmtime) = if release {
+        // The whole workspace, so that its dependencies are those that are compiled already.
+        run(cargo("").args(["build", "--release", "--workspace"]))?;
+        (target.join("release/tabi"), target.join("release"))
+    } else {
+        run(cargo("").args(["xtask", "dist"]))?;
+        run(cargo("").args(["build", "--profile", "dist", "--package", "wasmtime-serve"]))?;
+        (distributed("tabi").ok_or("`cargo xtask dist` has left no program")?, target.join("dist"))
+    };
+    let programs = programs();
+    fs::create_dir_all(&programs).map_err(|error| error.to_string())?;
+    for (from, name) in [(tabi, "tabi"), (wasmtime.join("wasmtime-serve"), "wasmtime-serve")] {
+        fs::copy(&from, programs.join(name)).map_err(|error| format!("{}: {error}", from.display()))?;
+    }
+    Ok(())
+}
+
+/// Returns the folder of the hosts that are measured.
+pub fn programs() -> PathBuf {
+    target().join("programs")
+}
+
+/// Returns what `cargo xtask dist` has left under this name, if it has.
+pub fn distributed(name: &str) -> Option<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folders = fs::read_dir(target).ok()?;
+    let files = folders.flatten().map(|folder| folder.path().join("dist/forms").join(name));
+    files.into_iter().find(|file| file.is_file())
 }
 
 /// The apps, and hellos on raw bindings.

@@ -54,7 +54,7 @@ fn run(options: &Options) -> Result<(), String> {
         return Err(format!("there is no table {name}, but {}", tables::NAMES.join(", ")));
     }
     allow_many_files();
-    let builds = Builds::prepare(options.builds, options.builds && options.fetches)?;
+    let builds = Builds::prepare(options)?;
     let mut bench = Bench { builds: &builds, options, columns: Vec::new(), skipped: Vec::new() };
     for name in tables::NAMES.into_iter().filter(|name| options.has_table(name)) {
         let (machine, begin) = (page::machine(), Instant::now());

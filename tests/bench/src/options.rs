@@ -16,6 +16,8 @@ Builds and starts each server, loads them in turns, and writes the tables to doc
   --tables NAMES    only these tables, separated by commas: hello, workloads, https, http2, latency, connections,
                     bodies, headers, routes, apps, targets; the last is written only when all are measured
   --quick           one turn of a fifth of a second, to see that all works; prints and writes nothing
+  --release         with the hosts that the tests have, and not those of `cargo xtask dist`, which take long to build;
+                    prints and writes nothing
   --no-build        with what an earlier run has built
 ";
 
@@ -36,6 +38,8 @@ pub struct Options {
     pub writes: bool,
     /// Whether only the least and the largest are measured where something grows.
     pub ends: bool,
+    /// Whether the hosts are those that the tests have.
+    pub release: bool,
     /// Whether to build first.
     pub builds: bool,
     /// Whether to fetch what others have built.
@@ -56,6 +60,7 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
         tables: Vec::new(),
         writes: true,
         ends: false,
+        release: false,
         builds: true,
         fetches: true,
     };
@@ -70,8 +75,9 @@ pub fn parse(arguments: &[String]) -> Result<Option<Options>, String> {
             "--tables" => options.tables.extend(value()?.split(',').map(str::to_owned)),
             "--quick" => {
                 (options.time, options.rounds) = (Duration::from_millis(200), 1);
-                (options.writes, options.fetches, options.ends) = (false, false, true);
+                (options.writes, options.fetches, options.ends, options.release) = (false, false, true, true);
             }
+            "--release" => (options.release, options.writes) = (true, false),
             "--no-build" => options.builds = false,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("unknown option {word}\n\n{USAGE}")),
@@ -119,6 +125,7 @@ mod tests {
         check("", Some((2, 5, 100, true)));
         check("--seconds 9 --rounds 2 --connections 1", Some((9, 2, 1, true)));
         check("--quick", Some((0, 1, 100, false)));
+        check("--release", Some((2, 5, 100, false)));
         check("--quick --only tabi --seconds 2", Some((2, 1, 100, false)));
         check("--rounds 0", None);
         check("--rounds", None);

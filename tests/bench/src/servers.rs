@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::builds::{Builds, root, target};
+use crate::builds::{self, Builds, target};
 
 /// A server that can be started.
 #[derive(Clone)]
@@ -83,7 +83,7 @@ impl Server {
     /// Returns the command that starts it on `port`, and on `secure` for https if it is a server for that. `count` is
     /// how many of what a table is about there are, where that is up to the server.
     pub fn command(&self, port: u16, secure: u16, count: usize) -> Command {
-        let release = root().join("target/release");
+        let programs = builds::programs();
         let mut command = match &self.start {
             Start::Native(name) => {
                 let mut command = Command::new(target().join("release").join(name));
@@ -91,7 +91,7 @@ impl Server {
                 command
             }
             Start::Tabi(_, flags) | Start::Apps(_, flags) => {
-                let mut command = Command::new(release.join("tabi"));
+                let mut command = Command::new(programs.join("tabi"));
                 command.args(["serve", "--port", &port.to_string()]).args(*flags);
                 match &self.start {
                     Start::Apps(..) => command.arg("--config").arg(apps_file(count)),
@@ -106,7 +106,7 @@ impl Server {
                 command
             }
             Start::Wasmtime(component, flags) => {
-                let mut command = Command::new(release.join("wasmtime-serve"));
+                let mut command = Command::new(programs.join("wasmtime-serve"));
                 command.args(["serve", "--addr", &format!("127.0.0.1:{port}")]).args(*flags).arg(component);
                 command
             }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::builds::root;
+use crate::builds;
 use crate::growth::{self, Growth};
 use crate::measure::Row;
 use crate::requests;
@@ -184,9 +184,8 @@ impl Bench<'_> {
 
 /// The size of a program for other machines in MB, if it was built.
 fn distributed(name: &str) -> Option<f64> {
-    let folders = fs::read_dir(root().join("target")).ok()?;
-    let files = folders.flatten().map(|folder| folder.path().join("dist/forms").join(name));
-    files.filter_map(|file| fs::metadata(file).ok()).map(|data| data.len() as f64 / 1e6).next()
+    let data = fs::metadata(builds::distributed(name)?).ok()?;
+    Some(data.len() as f64 / 1e6)
 }
 
 fn ours(name: &str) -> String {

@@ -10,7 +10,9 @@ pub(crate) fn answer(path: &str, key: &str, value: &str) -> Result<String, Error
     let number = |text: &str| text.parse::<u64>().unwrap_or(0);
     let many = || (0..number(key)).map(|number| format!("key {number:04}")).collect::<Vec<_>>();
     match what {
-        "get" => bucket.get(key).map(|value| value.map_or("none".into(), |value| String::from_utf8_lossy(&value).into())),
+        "get" => {
+            bucket.get(key).map(|value| value.map_or("none".into(), |value| String::from_utf8_lossy(&value).into()))
+        }
         "set" => bucket.set(key, value.as_bytes()).map(|()| "set".into()),
         "delete" => bucket.delete(key).map(|()| "deleted".into()),
         "exists" => bucket.exists(key).map(|exists| exists.to_string()),
@@ -36,9 +38,9 @@ pub(crate) fn answer(path: &str, key: &str, value: &str) -> Result<String, Error
             })
         }
         // A key and a value of so many bytes.
-        "long" => bucket
-            .set(&"k".repeat(number(key) as usize), &vec![b'v'; number(value) as usize])
-            .map(|()| "set".into()),
+        "long" => {
+            bucket.set(&"k".repeat(number(key) as usize), &vec![b'v'; number(value) as usize]).map(|()| "set".into())
+        }
         "often" => {
             let done = (0..number(key)).take_while(|_| bucket.exists("key").is_ok()).count();
             Ok(done.to_string())

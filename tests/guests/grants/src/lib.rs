@@ -22,7 +22,9 @@ fn answer(target: &str) -> String {
     match path {
         "/env" => lines(std::env::vars().map(|(name, value)| format!("{name}={value}"))),
         "/config" => told(config::get(name).map(|value| value.unwrap_or_else(|| "none".to_owned()))),
-        "/config-all" => told(config::get_all().map(|all| lines(all.into_iter().map(|(key, value)| format!("{key}={value}"))))),
+        "/config-all" => {
+            told(config::get_all().map(|all| lines(all.into_iter().map(|(key, value)| format!("{key}={value}")))))
+        }
         "/log" => {
             logging::log(Level::Warn, name, value);
             "logged".to_owned()

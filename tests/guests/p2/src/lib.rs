@@ -172,6 +172,7 @@ impl wasip2::exports::http::incoming_handler::Guest for Misbehave {
             "/counter" => respond(out, 200, &[], count().to_string().as_bytes()),
             "/fetch" => respond(out, 200, &[], fetch::fetch(&request).as_bytes()),
             "/again" => respond(out, fetch::again(&request), &[], b""),
+            "/sockets" => respond(out, 200, &[], sockets().as_bytes()),
             "/network" => respond(out, 200, &[], network().as_bytes()),
             "/sleep" => {
                 subscribe_duration(number * 1_000_000).block();
@@ -277,6 +278,19 @@ fn network() -> String {
             }
         }
     }
+}
+
+/// Tries to get at the network past the host's client, by all ways that std has.
+fn sockets() -> String {
+    use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
+    [
+        TcpStream::connect("127.0.0.1:1").map(drop),
+        TcpListener::bind("127.0.0.1:0").map(drop),
+        UdpSocket::bind("127.0.0.1:0").map(drop),
+        ("localhost", 1).to_socket_addrs().map(drop),
+    ]
+    .map(|done| done.map_or_else(|error| format!("{:?}", error.kind()), |()| "done".to_owned()))
+    .join(",")
 }
 
 /// Reads the request body to its end.

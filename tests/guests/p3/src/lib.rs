@@ -48,6 +48,7 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
             "/status" => Ok(respond(number as u16, &[], b"")),
             "/status-body" => Ok(respond(number as u16, &[], b"a body")),
             "/forbidden" => Ok(respond(200, &[], forbidden().as_bytes())),
+            "/sockets" => Ok(respond(200, &[], sockets().await.as_bytes())),
             "/error" => Err(ErrorCode::InternalError(Some("the secret of the guest".into()))),
             "/refused" => Err(ErrorCode::ConnectionRefused),
             "/late-after-end" => {
@@ -151,6 +152,18 @@ fn forbidden() -> String {
             Ok(()) => "allowed",
         })
         .join(",")
+}
+
+/// Tries to get at the network past the host's client.
+async fn sockets() -> String {
+    use wasip3::sockets::ip_name_lookup::resolve_addresses;
+    use wasip3::sockets::types::{IpAddressFamily, TcpSocket, UdpSocket};
+    format!(
+        "{:?},{:?},{:?}",
+        TcpSocket::create(IpAddressFamily::Ipv4).map(drop),
+        UdpSocket::create(IpAddressFamily::Ipv6).map(drop),
+        resolve_addresses("localhost".to_owned()).await.map(drop)
+    )
 }
 
 type Writer = wasip3::wit_bindgen::StreamWriter<u8>;
