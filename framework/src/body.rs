@@ -86,10 +86,16 @@ impl Body {
     /// # Errors
     /// 413 where there are more than `limit` bytes; what is over the limit is not read.
     pub async fn bytes(&mut self, limit: usize) -> Result<Vec<u8>> {
+        self.read(limit, 0).await
+    }
+
+    /// As [`Body::bytes`], of which there will be so many as was announced. What grows at once to what it needs is not
+    /// copied so often; but a client that has sent little gets little, whatever it announces.
+    pub(crate) async fn read(&mut self, limit: usize, announced: usize) -> Result<Vec<u8>> {
         if self.len().is_some_and(|length| length > limit as u64) {
             return Err(too_large());
         }
-        let mut all = Vec::new();
+        let mut all: Vec<u8> = Vec::new();
         while let Some(chunk) = self.chunk().await? {
             if chunk.len() > limit - all.len() {
                 return Err(too_large());
@@ -97,6 +103,11 @@ impl Body {
             if all.is_empty() {
                 all = chunk;
             } else {
+                let length = all.len() + chunk.len();
+                let room = announced.min(length.saturating_mul(8));
+                if length > all.capacity() && room > length {
+                    all.reserve_exact(room - all.len());
+                }
                 all.extend_from_slice(&chunk);
             }
         }
@@ -226,5 +237,50 @@ impl From<&'static [u8]> for Body {
 impl From<&'static str> for Body {
     fn from(text: &'static str) -> Body {
         text.as_bytes().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::block_on;
+
+    struct Chunks(alloc::vec::IntoIter<Vec<u8>>);
+
+    impl Stream for Chunks {
+        fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Vec<u8>>>> {
+            Poll::Ready(self.0.next().map(Ok))
+        }
+    }
+
+    /// Reads chunks of these lengths; gives how much room was made for the bytes, or the status.
+    #[track_caller]
+    fn check(lengths: &[usize], limit: usize, announced: usize, expected: core::result::Result<usize, u16>) {
+        let chunk = |(number, length): (usize, &usize)| alloc::vec![number as u8; *length];
+        let chunks: Vec<_> = lengths.iter().enumerate().map(chunk).collect();
+        let whole = chunks.concat();
+        let mut body = Body::from_stream(Chunks(chunks.into_iter()));
+        let read = block_on(body.read(limit, announced));
+        let found = read.map(|bytes| {
+            assert!(bytes == whole, "{lengths:?}");
+            bytes.capacity()
+        });
+        assert_eq!(found.map_err(|error| error.status().code()), expected, "{lengths:?} {limit} {announced}");
+    }
+
+    #[test]
+    fn a_body_gets_the_room_that_it_needs() {
+        check(&[], 10, 0, Ok(0));
+        check(&[10], 10, 10, Ok(10));
+        check(&[10, 1], 10, 11, Err(413));
+        check(&[100, 100, 100], 1000, 300, Ok(300));
+        // What was announced counts only as far as something has come.
+        check(&[100, 100], 1 << 20, 1 << 20, Ok(1600));
+        check(&[100, 1500, 1], 1 << 20, 1 << 20, Ok(12800));
+        // Announcements that are wrong, or missing.
+        check(&[100, 100, 100], 1000, 1, Ok(400));
+        check(&[100, 100, 100], 1000, 150, Ok(400));
+        check(&[100, 100, 100], 1000, 0, Ok(400));
+        check(&[100; 40], 4000, usize::MAX, Ok(13600));
     }
 }

@@ -213,11 +213,11 @@ impl Request {
     pub async fn bytes(&mut self) -> Result<Vec<u8>> {
         let limit = self.0.body_limit;
         // A length that is announced is enough to refuse: RFC 9110, section 15.5.14.
-        let announced = self.header("content-length").and_then(|length| length.parse().ok());
-        if announced.is_some_and(|length: u64| length > limit as u64) {
+        let announced = self.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        if announced > limit as u64 {
             return Err(Error::new(Status::CONTENT_TOO_LARGE, "body is too large"));
         }
-        self.body().bytes(limit).await
+        self.body().read(limit, announced as usize).await
     }
 
     /// Reads the whole body as UTF-8.
