@@ -130,6 +130,7 @@ fn what_can_not_be_done_ahead_is_left_to_each_instance() {
     check(false, &component("(memory 1)", "(unreachable)"));
     check(false, &component("(memory 1)", "(loop (br 0))"));
     check(false, &component("(memory 1)", "(drop (memory.grow (i32.const 64)))"));
+    check(false, &component("(memory 1) (table 100001 funcref)", ""));
     check(false, &component(r#"(memory 1) (data "passive")"#, ""));
     check(false, &component("(memory 1) (global (mut v128) (v128.const i64x2 1 2))", ""));
     check(false, &component("(memory 1) (func $start) (start $start)", ""));

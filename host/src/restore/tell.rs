@@ -14,6 +14,12 @@ use wasmtime::{Config, Engine, OptLevel, Store, StoreContextMut, StoreLimits, St
 /// Instructions that a component may take: some seconds.
 const FUEL: u64 = 2_000_000_000;
 
+/// What there may be of each: instances, memories and tables.
+const PARTS: usize = 64;
+
+/// Elements of a table.
+const TABLE_ELEMENTS: usize = 100_000;
+
 /// What was told, in the order of the parts of a state.
 #[derive(Default)]
 pub(super) struct Told {
@@ -92,7 +98,8 @@ pub(super) fn run(bytes: &[u8]) -> Option<Told> {
     })
     .ok()?;
     linker.define_unknown_imports_as_traps(&component).ok()?;
-    let limits = StoreLimitsBuilder::new().memory_size(usize::try_from(MAX_SCANNED).ok()?);
+    let limits = StoreLimitsBuilder::new().memory_size(usize::try_from(MAX_SCANNED).ok()?).memories(PARTS);
+    let limits = limits.table_elements(TABLE_ELEMENTS).tables(PARTS).instances(PARTS);
     // What an instance does that gets no more is not what others would do.
     let limits = limits.trap_on_grow_failure(true).build();
     let mut store = Store::new(&engine, (Told::default(), limits));
