@@ -1,5 +1,6 @@
 //! Key-value storage for components: `wasi:keyvalue@0.2.0-draft` over a file, memory, or a Redis server.
 
+#[cfg(feature = "redb")]
 mod file;
 mod host;
 mod memory;
@@ -7,6 +8,7 @@ mod redis;
 mod resp;
 
 use crate::Limits;
+#[cfg(feature = "redb")]
 use file::File;
 use memory::Memory;
 use redis::Redis;
@@ -31,6 +33,7 @@ pub(crate) struct Keyvalue {
 /// One place for keys.
 enum Backend {
     Memory(Memory),
+    #[cfg(feature = "redb")]
     File(Arc<File>),
     Redis(Redis),
 }
@@ -99,7 +102,10 @@ impl Backend {
     fn open(grant: &str, limits: &Limits) -> Result<Self, String> {
         match grant.split_once(':') {
             Some(("memory", "")) => Ok(Self::Memory(Memory::new(limits.keyvalue_memory))),
+            #[cfg(feature = "redb")]
             Some(("file", path)) if !path.is_empty() => File::open(path.as_ref()).map(Self::File),
+            #[cfg(not(feature = "redb"))]
+            Some(("file", _)) => Err("this program was built without storage in files (cargo feature redb)".to_owned()),
             Some(("redis" | "redis+unix", _)) => Redis::new(grant, limits).map(Self::Redis),
             Some(("rediss", _)) => {
                 Err("rediss: is not spoken; put a TLS proxy beside tabi and write redis:".to_owned())
@@ -116,6 +122,7 @@ impl Backend {
     async fn get(&self, bucket: &str, keys: Vec<String>, most: usize) -> Result<Vec<Option<Vec<u8>>>, String> {
         match self {
             Self::Memory(memory) => memory.get(bucket, &keys, most),
+            #[cfg(feature = "redb")]
             Self::File(file) => file.read(move |store, bucket| store.get(bucket, &keys, most), bucket).await,
             Self::Redis(redis) => redis.get(bucket, &keys, most).await,
         }
@@ -124,6 +131,7 @@ impl Backend {
     async fn exists(&self, bucket: &str, key: String) -> Result<bool, String> {
         match self {
             Self::Memory(memory) => Ok(memory.exists(bucket, &key)),
+            #[cfg(feature = "redb")]
             Self::File(file) => file.read(move |store, bucket| store.exists(bucket, &key), bucket).await,
             Self::Redis(redis) => redis.exists(bucket, &key).await,
         }
@@ -132,6 +140,7 @@ impl Backend {
     async fn list(&self, bucket: &str, cursor: Cursor, most: usize) -> Result<Page, String> {
         match self {
             Self::Memory(memory) => Ok(memory.list(bucket, &cursor, most)),
+            #[cfg(feature = "redb")]
             Self::File(file) => file.read(move |store, bucket| store.list(bucket, &cursor, most), bucket).await,
             Self::Redis(redis) => redis.list(bucket, cursor.skip, most).await,
         }
@@ -141,6 +150,7 @@ impl Backend {
     async fn change(&self, bucket: &str, change: Change) -> Result<u64, String> {
         match self {
             Self::Memory(memory) => memory.change(bucket, change),
+            #[cfg(feature = "redb")]
             Self::File(file) => file.write(bucket, change).await,
             Self::Redis(redis) => redis.change(bucket, change).await,
         }
@@ -192,11 +202,15 @@ mod tests {
         check("", "is no storage; write file:PATH");
         check("memory", "\"memory\" is no storage");
         check("memory:x", "is no storage");
+        #[cfg(feature = "redb")]
         check("file:", "is no storage");
         check("http://secret@host", "\"http\" is no storage");
         check("rediss://:secret@host", "put a TLS proxy");
         check("redis://:secret@host:99999", "port");
+        #[cfg(feature = "redb")]
         check("file:/no/such/folder/db", "/no/such/folder/db can't be opened");
+        #[cfg(not(feature = "redb"))]
+        check("file:/no/such/folder/db", "built without storage in files");
     }
 
     #[test]

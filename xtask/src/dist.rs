@@ -14,15 +14,16 @@ const FLAGS: &str = "-C target-feature=+crt-static";
 const LINK: [&str; 5] = ["--", "-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C", "link-arg=-Wl,--icf=all"];
 
 /// Builds `tabi` with everything linked into it, and says where it is and how large; with the flag `--no-compiler` one
-/// that serves what was compiled before, and nothing else.
+/// that serves what was compiled before, and keeps no keys in files unless `--redb` is there, too.
 ///
 /// # Errors
 /// When it can't be built, still wants a loader of shared libraries, or is larger than `sizes.toml` says.
 pub fn build(flags: &[&str]) -> Result<(), String> {
     let (profile, features, name) = match flags {
-        [] => ("dist", "compiler", "tabi"),
+        [] => ("dist", "compiler,redb", "tabi"),
         ["--no-compiler"] => ("small", "", "tabi-no-compiler"),
-        _ => return Err("dist takes nothing but --no-compiler".to_owned()),
+        ["--no-compiler", "--redb"] => ("small", "redb", "tabi-no-compiler-redb"),
+        _ => return Err("dist takes nothing but --no-compiler, or --no-compiler --redb".to_owned()),
     };
     let budget = sizes::program(flags)?;
     let version = output(std::process::Command::new("rustc").arg("-vV"))?;

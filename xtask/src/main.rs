@@ -21,7 +21,7 @@ const USAGE: &str = "cargo xtask <command>
                      tests/instructions/instructions.toml; --bless writes it, and docs/instructions.md
   build-times        how long the smallest app takes to build, here and on other frameworks; --bless writes
                      docs/build-times.md (some minutes)
-  dist [--no-compiler]
+  dist [--no-compiler [--redb]]
                      the server with everything linked into it, as one small file for other machines; or without the
                      compiler, for components that `tabi compile` has compiled
   encoders           what compressing in a component would cost: the table of docs/compression.md
