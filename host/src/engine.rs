@@ -311,7 +311,7 @@ pub(crate) fn settings(world: World) -> wasmtime::Config {
     settings
 }
 
-/// From this size on, asking the kernel which pages were written is cheaper than clearing them all:
+/// From this size on, asking the kernel which pages were written is cheaper than clearing them all for a new instance:
 /// measured with the usual 1 MiB stack, 50 instead of 80 microseconds a request, and with a tenth of
 /// it about the same as without.
 const WORTH_A_SCAN: u64 = 512 * 1024;
@@ -345,7 +345,10 @@ fn pool(world: World, config: &Config, memory: u64, idle: usize) -> PoolingAlloc
         })
         .table_keep_resident(64 * 1024)
         .async_stack_keep_resident(64 * 1024);
-    if config.reuse.pagemap_scan == PagemapScan::Auto && memory >= WORTH_A_SCAN {
+    // Clearing makes all pages of a place resident, and for the kernel resident pages are pages that were written to: the
+    // next instance there would have all of them to restore after each of its requests.
+    let is_worth_it = memory >= WORTH_A_SCAN || (world == World::P2 && is_restored(config));
+    if asks_kernel(config) && is_worth_it {
         pool.pagemap_scan(Enabled::Auto);
     }
     pool
