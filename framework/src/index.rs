@@ -27,7 +27,7 @@ impl Index {
                     *place = number;
                     break;
                 }
-                hash += 1;
+                hash = hash.wrapping_add(1);
                 at = index.place(hash);
             }
         }
@@ -40,7 +40,7 @@ impl Index {
         loop {
             if walk.is_in_chain {
                 let number = self.0.get(self.place(walk.place)).copied().unwrap_or_default();
-                walk.place += 1;
+                walk.place = walk.place.wrapping_add(1);
                 if number > 0 {
                     return Some(number as usize - 1);
                 }

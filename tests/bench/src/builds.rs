@@ -83,7 +83,7 @@ impl Builds {
 /// The hosts: as operators get them, with everything in view of the optimizer, as the native servers are; or as the tests of
 /// the repository have them, which are there sooner.
 fn hosts(release: bool) -> Result<(), String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let target = host_target();
     let (tabi, wasmtime) = if release {
         // The whole workspace, so that its dependencies are those that are compiled already.
         run(cargo("").args(["build", "--release", "--workspace"]))?;
@@ -101,6 +101,11 @@ fn hosts(release: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns the folder that cargo builds the hosts in.
+fn host_target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Returns the folder of the hosts that are measured.
 pub fn programs() -> PathBuf {
     target().join("programs")
@@ -108,8 +113,7 @@ pub fn programs() -> PathBuf {
 
 /// Returns what `cargo xtask dist` has left under this name, if it has.
 pub fn distributed(name: &str) -> Option<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folders = fs::read_dir(target).ok()?;
+    let folders = fs::read_dir(host_target()).ok()?;
     let files = folders.flatten().map(|folder| folder.path().join("dist/forms").join(name));
     files.into_iter().find(|file| file.is_file())
 }
