@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::manifest::{self, Package};
 use crate::shrink::shrink;
-use crate::{Error, TARGET, ensure_wasm_target_in, messages, strip_sections};
+use crate::{Error, TARGET, ensure_wasm_target_in, messages, paths, strip_sections};
 
 /// How a crate is built: the choices that `cargo build` has too.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ pub struct Options {
 /// Cargo's own output goes to the standard error as it comes; `progress` gets the lines of
 /// [`ensure_wasm_target`](crate::ensure_wasm_target), which is seen to first. A release component is freed of names
 /// ([`strip_sections`]) and of what else is there for the parts inside alone, and lies in the folder `tabi` beside cargo's
-/// own file, which stays as it is.
+/// own file, which stays as it is. It names no folder of this machine: paths begin at the repository, or at cargo's folder.
 ///
 /// # Errors
 /// When the folder holds no crate that gives a component, the target cannot be installed, or the
@@ -51,6 +51,7 @@ fn compile(dir: &Path, package: &Package, options: &Options) -> Result<PathBuf, 
         .current_dir(dir)
         .args(["build", "--target", TARGET, "--message-format", "json-render-diagnostics"])
         .args(arguments(options))
+        .args(if options.release { paths::arguments(dir, &package.workspace) } else { Vec::new() })
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = command.spawn().map_err(|error| Error::new(manifest::no_cargo(&error)))?;

@@ -26,6 +26,7 @@ mod error;
 mod install;
 mod manifest;
 mod messages;
+mod paths;
 mod process;
 mod rustup;
 mod shrink;

@@ -16,6 +16,8 @@ pub(crate) struct Package {
     pub(crate) id: String,
     /// Where cargo puts what it makes.
     pub(crate) target_dir: PathBuf,
+    /// The folder that its sources are named from.
+    pub(crate) workspace: PathBuf,
 }
 
 /// Asks cargo for the package in `dir`, which has to be a `cdylib`.
@@ -62,6 +64,7 @@ fn find(metadata: &Value, manifest: &Path) -> Result<Package, String> {
         name: name.to_owned(),
         id: text(package, "id").to_owned(),
         target_dir: PathBuf::from(text(metadata, "target_directory")),
+        workspace: PathBuf::from(text(metadata, "workspace_root")),
     })
 }
 

@@ -60,7 +60,7 @@ fn read() -> Result<(String, String), String> {
 /// Builds a variant, in a folder of its own so that the usual components stay, and measures it.
 ///
 /// # Errors
-/// When it cannot be built.
+/// When it cannot be built, or tells where it was built.
 pub fn measure(budget: &Budget) -> Result<Size, String> {
     let apps = root().join("apps");
     let flags: Vec<&str> = budget.flags.iter().map(String::as_str).collect();
@@ -72,6 +72,10 @@ pub fn measure(budget: &Budget) -> Result<Size, String> {
     let plain =
         stripped.parent().and_then(Path::parent).map(|folder| folder.join(stripped.file_name().unwrap_or_default()));
     let bytes = fs::read(&stripped).map_err(text)?;
+    let here = root().display().to_string().into_bytes();
+    if bytes.windows(here.len()).any(|part| part == here) {
+        return Err(format!("{} names the folder that it was built in", stripped.display()));
+    }
     let plain = fs::metadata(plain.unwrap_or_default()).map_err(text)?.len();
     Ok(Size { plain, stripped: bytes.len() as u64, gzip: gzip(bytes) })
 }
