@@ -110,9 +110,7 @@ impl Cache {
 /// # Errors
 /// When it does not compile.
 pub(crate) fn compile(engine: &Engine, bytes: &[u8], restore: Restore) -> wasmtime::Result<Component> {
-    let prepared = restore::prepare(bytes, restore);
-    let prepared = prepared.and_then(|prepared| Component::new(engine, prepared).ok());
-    prepared.map_or_else(|| Component::new(engine, bytes), Ok)
+    restore::compiled(bytes, restore, |bytes| Component::new(engine, bytes)).map(|(component, _)| component)
 }
 
 fn read(engine: &Engine, path: &Path) -> Option<Component> {

@@ -33,12 +33,13 @@ pub fn compile(from: &Path, to: &Path, portable: bool) -> Result<(), StartError>
     }
     let engine = Engine::new(&settings).map_err(fail)?;
     // As at the start of a host: what can't be set back is compiled as it is.
-    let prepared = engine::can_be_restored(&outline).then(|| restore::prepare(&bytes, Restore::Scan)).flatten();
-    let prepared = prepared.and_then(|prepared| engine.precompile_component(&prepared).ok());
-    let (version, code) = match prepared {
-        Some(code) => (restore::VERSION, code),
-        None => (0, engine.precompile_component(&bytes).map_err(fail)?),
+    let precompile = |bytes: &[u8]| engine.precompile_component(bytes);
+    let (code, prepared) = if engine::can_be_restored(&outline) {
+        restore::compiled(&bytes, Restore::Scan, precompile).map_err(fail)?
+    } else {
+        (precompile(&bytes).map_err(fail)?, false)
     };
+    let version = if prepared { restore::VERSION } else { 0 };
     let origin = Origin { by: precompiled::this(), target, component: Sha256::digest(&bytes).into() };
     write(to, &precompiled::write(&outline, &origin, version, &code))
         .map_err(|error| StartError::new(format!("{} can't be written: {error}", to.display())))

@@ -18,7 +18,7 @@ const OTHERS: [&str; 4] = ["pollable", "input-stream", "output-stream", "error"]
 /// Offers what the component wants of `wasi:sockets`, in whatever version.
 ///
 /// # Errors
-/// When an interface has something else than functions and resources.
+/// When an interface has something else than functions and resources, or one of them is offered already.
 pub(crate) fn deny(linker: &mut Linker<State>, component: &Component) -> wasmtime::Result<()> {
     let engine = component.engine();
     for (name, import) in component.component_type().imports(engine) {

@@ -7,55 +7,50 @@
 use super::component::{Component, Stateful};
 use super::module::{Module, Value};
 use super::tell::Told;
-use super::write::Task;
+use super::write::{Task, global_type};
 use super::{image, tell, write};
 use std::ops::Range;
 use wasm_encoder::{ConstExpr, DataSection, Encode, MemorySection, MemoryType, RawSection};
 use wasmparser::{DataKind, Parser, Payload, SectionLimited};
 
 /// The component that `bytes` become, or `None` where they are none that can be run ahead.
-pub(super) fn initialized(bytes: &[u8]) -> Option<Vec<u8>> {
-    let component = Component::read(bytes)?;
+pub(super) fn initialized(bytes: &[u8], component: &Component<'_>) -> Option<Vec<u8>> {
     component.initializes.then_some(())?;
     let state = component.state(super::MAX_SCANNED)?;
-    let told = tell::run(&write::component(bytes, &component, &state, Task::Tell)?)?;
-    let mut parts = Parts::new(&component, &state, told)?;
+    let told = tell::run(&write::component(bytes, component, &state, Task::Tell)?)?;
+    let parts = parts(component, &state, told)?;
     let mut out = wasm_encoder::Component::new();
     super::component::sections(bytes, |id, range, is_module| {
         let data = bytes.get(range.clone())?;
-        let changed = if is_module { parts.change(&range, data)? } else { None };
-        out.section(&RawSection { id, data: changed.as_deref().unwrap_or(data) });
+        match parts.iter().find(|part| is_module && part.place == range) {
+            Some(part) => out.section(&RawSection { id, data: &changed(data, part.module, &part.told)? }),
+            None => out.section(&RawSection { id, data }),
+        };
         Some(())
     })?;
     Some(out.finish())
 }
 
-/// The modules that have become something else.
-struct Parts<'c, 'a>(Vec<(Range<usize>, &'c Module<'a>, Told)>);
+/// A module that has become something else.
+struct Part<'c, 'a> {
+    place: Range<usize>,
+    module: &'c Module<'a>,
+    told: Told,
+}
 
-impl<'c, 'a> Parts<'c, 'a> {
-    /// Gives each module its part of what was told. `None` where a module has more than one instance, which began alike and
-    /// are so no more.
-    fn new(component: &Component<'a>, state: &[Stateful<'c, 'a>], told: Told) -> Option<Self> {
-        let mut parts: Vec<(Range<usize>, &Module<'a>, Told)> = Vec::new();
-        let (mut memories, mut numbers) = (told.memories.into_iter(), told.numbers.into_iter());
-        for part in state {
-            let (range, _) = component.modules.iter().find(|(_, module)| std::ptr::eq(module, part.module))?;
-            parts.iter().all(|(known, ..)| known != range).then_some(())?;
-            let memories = memories.by_ref().take(part.module.memories.len()).collect();
-            let numbers = numbers.by_ref().take(part.module.globals.len()).collect();
-            parts.push((range.clone(), part.module, Told { memories, numbers }));
-        }
-        Some(Self(parts))
+/// Gives each module its part of what was told. `None` where a module has more than one instance, which began alike and are
+/// so no more.
+fn parts<'c, 'a>(component: &Component<'a>, state: &[Stateful<'c, 'a>], told: Told) -> Option<Vec<Part<'c, 'a>>> {
+    let mut parts: Vec<Part<'c, 'a>> = Vec::new();
+    let (mut memories, mut numbers) = (told.memories.into_iter(), told.numbers.into_iter());
+    for &Stateful { module, .. } in state {
+        let (place, _) = component.modules.iter().find(|(_, known)| std::ptr::eq(known, module))?;
+        parts.iter().all(|part| part.place != *place).then_some(())?;
+        let memories = memories.by_ref().take(module.memories.len()).collect();
+        let numbers = numbers.by_ref().take(module.globals.len()).collect();
+        parts.push(Part { place: place.clone(), module, told: Told { memories, numbers } });
     }
-
-    /// What the module in this place has become, if it has.
-    fn change(&mut self, place: &Range<usize>, bytes: &[u8]) -> Option<Option<Vec<u8>>> {
-        match self.0.iter().find(|(known, ..)| known == place) {
-            Some((_, module, told)) => Some(Some(changed(bytes, module, told)?)),
-            None => Some(None),
-        }
-    }
+    Some(parts)
 }
 
 /// The module with other memories and globals.
@@ -123,7 +118,7 @@ fn globals(
         let next = starts.get(usize::try_from(index - imported).ok()? + 1).copied().unwrap_or(end);
         match module.globals.iter().zip(&told.numbers).find(|(global, _)| global.index == index) {
             Some((global, number)) => {
-                global.ty().encode(&mut out);
+                global_type(global).encode(&mut out);
                 number_of(global.value, *number)?.encode(&mut out);
             }
             None => out.extend_from_slice(bytes.get(*start..next)?),

@@ -1,7 +1,12 @@
 //! Whether what is done ahead is as if each instance had done it.
 
+use super::component::Component;
 use super::tests::{POKE, Run, wasm};
-use super::{Restore, ahead, prepare};
+use super::{Restore, ahead, prepare, restorable};
+
+fn initialized(bytes: &[u8]) -> Option<Vec<u8>> {
+    ahead::initialized(bytes, &Component::read(bytes)?)
+}
 
 /// A component of one module that does `body` once in each instance.
 fn component(module: &str, body: &str) -> String {
@@ -117,7 +122,7 @@ fn all_modules_are_as_they_were_left() {
 #[test]
 fn what_can_not_be_done_ahead_is_left_to_each_instance() {
     let check = |ahead: bool, text: &str| {
-        assert_eq!(ahead::initialized(&wasm(text)).is_some(), ahead, "{text}");
+        assert_eq!(initialized(&wasm(text)).is_some(), ahead, "{text}");
         assert_eq!(prepare(&wasm(text), Restore::Never).is_some(), ahead, "{text}");
     };
     check(true, &component("(memory 1)", ""));
@@ -148,9 +153,11 @@ fn apps_of_the_framework_offer_it() {
         let options = tabi_toolchain::Options { release: true, quiet: true, ..tabi_toolchain::Options::default() };
         let file = tabi_toolchain::build_component(&folder, &options, &mut |line| eprintln!("{line}")).unwrap();
         let bytes = std::fs::read(file).unwrap();
-        let prepared = ahead::initialized(&bytes);
+        let prepared = initialized(&bytes);
         assert_eq!(prepared.is_some(), offers, "{app}");
         // It can be set back as before.
-        assert!(super::restorable(&prepared.unwrap_or(bytes), Restore::Scan).is_some(), "{app}");
+        let bytes = prepared.unwrap_or(bytes);
+        let component = Component::read(&bytes).unwrap();
+        assert!(restorable(&bytes, &component, Restore::Scan).is_some(), "{app}");
     }
 }

@@ -71,26 +71,39 @@ impl Restore {
     }
 }
 
+/// What `compile` makes of the component as [`prepare`] leaves it, or of the component as it is where that cannot be had;
+/// and whether it was prepared.
+#[cfg(feature = "compiler")]
+pub(crate) fn compiled<T, E>(
+    bytes: &[u8],
+    how: Restore,
+    compile: impl Fn(&[u8]) -> Result<T, E>,
+) -> Result<(T, bool), E> {
+    match prepare(bytes, how).and_then(|prepared| compile(&prepared).ok()) {
+        Some(made) => Ok((made, true)),
+        None => Ok((compile(bytes)?, false)),
+    }
+}
+
 /// The component with a function that restores it, and after what it does once in each instance; `None` where neither can be
 /// had.
 #[cfg(feature = "compiler")]
-pub(crate) fn prepare(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
-    let initialized = ahead::initialized(bytes);
-    let bytes = initialized.as_deref().unwrap_or(bytes);
-    restorable(bytes, how).or_else(|| initialized.clone())
+fn prepare(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
+    let component = component::Component::read(bytes)?;
+    let Some(ahead) = ahead::initialized(bytes, &component) else { return restorable(bytes, &component, how) };
+    let restored = component::Component::read(&ahead).and_then(|component| restorable(&ahead, &component, how));
+    restored.or(Some(ahead))
 }
 
 /// The component with a function that restores it, or `None` where it is not known how to.
 #[cfg(feature = "compiler")]
-fn restorable(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
+fn restorable(bytes: &[u8], component: &component::Component<'_>, how: Restore) -> Option<Vec<u8>> {
     let (most, task) = match how {
         Restore::Never => return None,
         Restore::Fill => (MAX_FILLED, write::Task::Fill),
         Restore::Scan => (MAX_SCANNED, write::Task::Scan),
     };
-    let component = component::Component::read(bytes)?;
-    let state = component.state(most)?;
-    write::component(bytes, &component, &state, task)
+    write::component(bytes, component, &component.state(most)?, task)
 }
 
 /// Offers what a prepared component imports in addition; `scan` is whether the kernel may be asked.

@@ -1,12 +1,12 @@
 //! What a component's memories and numbers are once its own function has run.
 
 use super::component::Stateful;
-use super::module::{Global, Value};
-use super::write::{global_name, memory_name, memory_type};
+use super::module::Value;
+use super::write::{global_name, global_type, memory_name, memory_type};
 use super::{EXPORT, INITIALIZE, MAX_SCANNED, NUMBER, PAGES};
 use wasm_encoder::{
-    CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, GlobalType, ImportSection, Module,
-    TypeSection, ValType,
+    CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection, ImportSection, Module, TypeSection,
+    ValType,
 };
 use wasmtime::component::{Component, Linker, WasmList};
 use wasmtime::{Config, Engine, OptLevel, Store, StoreContextMut, StoreLimits, StoreLimitsBuilder};
@@ -45,7 +45,7 @@ pub(super) fn module(state: &[Stateful<'_, '_>]) -> Module {
             memory += 1;
         }
         for known in &part.module.globals {
-            imports.import(&instance, &global_name(known.index), EntityType::Global(known.ty()));
+            imports.import(&instance, &global_name(known.index), EntityType::Global(global_type(known)));
             code.global_get(global);
             match known.value {
                 Value::I32(_) => code.i64_extend_i32_u(),
@@ -110,18 +110,4 @@ pub(super) fn run(bytes: &[u8]) -> Option<Told> {
         instance.get_typed_func::<(), ()>(&mut store, name).ok()?.call(&mut store, ()).ok()?;
     }
     Some(store.into_data().0)
-}
-
-impl Global {
-    /// Its type, as others import it.
-    pub(super) fn ty(&self) -> GlobalType {
-        let val_type = match self.value {
-            Value::I32(_) => ValType::I32,
-            Value::I64(_) => ValType::I64,
-            Value::F32(_) => ValType::F32,
-            Value::F64(_) => ValType::F64,
-            Value::V128(_) => ValType::V128,
-        };
-        GlobalType { val_type, mutable: true, shared: false }
-    }
 }

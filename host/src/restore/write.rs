@@ -2,14 +2,14 @@
 
 use super::component::{Component, Stateful, sections};
 use super::image::{Piece, parts};
-use super::module::{Memory, Module, Value};
+use super::module::{Global, Memory, Module, Value};
 use super::{EXPORT, NUMBER, PAGES, pages, tell};
 use wasm_encoder::{
     Alias, BlockType, CanonicalFunctionSection, CanonicalOption, CodeSection, ComponentAliasSection,
     ComponentExportKind, ComponentExportSection, ComponentImportSection, ComponentTypeRef, ComponentTypeSection,
     ComponentValType, DataCountSection, DataSection, EntityType, ExportKind, ExportSection, Function, FunctionSection,
-    Ieee32, Ieee64, ImportSection, InstanceSection, MemoryType, ModuleArg, ModuleSection, PrimitiveValType, RawSection,
-    SectionId, TypeSection, ValType,
+    GlobalType, Ieee32, Ieee64, ImportSection, InstanceSection, MemoryType, ModuleArg, ModuleSection, PrimitiveValType,
+    RawSection, SectionId, TypeSection, ValType,
 };
 use wasmparser::{ExternalKind, Parser, Payload};
 
@@ -261,7 +261,7 @@ fn restorer(state: &[Stateful<'_, '_>], scan: bool) -> Option<wasm_encoder::Modu
                 Value::V128(value) => code.v128_const(value),
             };
             code.global_set(globals);
-            imports.import(&instance, &global_name(global.index), EntityType::Global(global.ty()));
+            imports.import(&instance, &global_name(global.index), EntityType::Global(global_type(global)));
             globals += 1;
         }
     }
@@ -297,6 +297,18 @@ pub(super) fn memory_type(memory: &Memory<'_>) -> EntityType {
         shared: false,
         page_size_log2: None,
     })
+}
+
+/// A global as it is imported.
+pub(super) fn global_type(global: &Global) -> GlobalType {
+    let val_type = match global.value {
+        Value::I32(_) => ValType::I32,
+        Value::I64(_) => ValType::I64,
+        Value::F32(_) => ValType::F32,
+        Value::F64(_) => ValType::F64,
+        Value::V128(_) => ValType::V128,
+    };
+    GlobalType { val_type, mutable: true, shared: false }
 }
 
 pub(super) fn memory_name(index: u32) -> String {
