@@ -88,17 +88,19 @@ async fn look_behind(worker: &Worker, stream: &mut Plain, guard: &mut Guard) -> 
 async fn serve(worker: Arc<Worker>, conn: Arc<Conn>, stream: Stream, h2: bool) {
     let limits = worker.shared.limits.clone();
     let io = Timed::new(TokioIo::new(stream), conn.clone(), limits.clone());
-    let service = service_fn({
+    let answer = {
         let conn = conn.clone();
         move |request| service::serve(worker.clone(), conn.clone(), request)
-    });
+    };
     // What a client does wrong ends its connection and is nobody else's business.
     if h2 {
         conn.set_h2();
+        // Each stream is a task, which is moved several times before it runs: what is large about it lies still.
+        let service = service_fn(move |request| Box::pin(answer(request)));
         let served = pin!(h2_builder(&limits).serve_connection(io, service));
         let _ = drive(&conn, served, |served| served.graceful_shutdown()).await;
     } else {
-        let served = pin!(h1_builder(&limits).serve_connection(io, service));
+        let served = pin!(h1_builder(&limits).serve_connection(io, service_fn(answer)));
         let _ = drive(&conn, served, |served| served.graceful_shutdown()).await;
     }
 }

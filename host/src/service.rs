@@ -114,7 +114,8 @@ async fn target(
             }
             guest(worker, https, app, request, exchange, trace).await
         }
-        Ok(Found::Folder(folder, rest)) => files::serve(worker, folder, rest, request, exchange).await,
+        // In a box, as it is large and most requests are for guests.
+        Ok(Found::Folder(folder, rest)) => Box::pin(files::serve(worker, folder, rest, request, exchange)).await,
         Ok(Found::Redirect(status, location)) => answer::redirect(status, location, exchange),
         Err(miss) => answer::error(board::status(miss, conn.https), exchange),
     }

@@ -51,7 +51,6 @@ fn misdeeds_of_guests_over_http1() {
     for (path, wanted) in [
         ("/trap", Host(500)),
         ("/panic", Host(500)),
-        ("/stack?1000000", Host(500)),
         ("/trap-after-head", Cut("begun")),
         ("/trap-after-length", Cut("begun")),
         // Nothing was sent yet, so the client gets a clean error.
@@ -86,11 +85,8 @@ fn misdeeds_of_guests_over_http1() {
         ("/status-body?404", Whole(404, "a body")),
         ("/forbidden", Whole(200, "forbidden,forbidden,forbidden,forbidden,forbidden,forbidden")),
         ("/huge-headers?200", Host(500)),
-        ("/grow-and-trap", Host(500)),
         ("/resources?100", Whole(200, "100")),
-        ("/resources?1000000", Host(500)),
         ("/random?1000", Whole(200, "1000")),
-        ("/random?1000000000", Host(500)),
         ("/network", Whole(200, "ErrorCode::HttpRequestDenied")),
         ("/sockets", Whole(200, "PermissionDenied,PermissionDenied,PermissionDenied,PermissionDenied")),
         ("/empty-chunks", Whole(200, "ab")),
@@ -98,6 +94,18 @@ fn misdeeds_of_guests_over_http1() {
         ("/late-after-end?0", Whole(200, "whole")),
     ] {
         check(&running, path, &wanted);
+    }
+}
+
+#[test]
+fn what_takes_too_much_is_a_trap() {
+    let mut config = config();
+    // It is long on a machine that does other things as well, and its time is not the subject.
+    config.limits.cpu_time = Duration::from_secs(50);
+    config.limits.request_timeout = Duration::from_secs(50);
+    let running = Running::start(config);
+    for path in ["/stack?1000000", "/grow-and-trap", "/resources?1000000", "/random?1000000000"] {
+        check(&running, path, &Host(500));
     }
 }
 
