@@ -4,40 +4,53 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::run::{cargo, output, run, text};
-use crate::{root, say, sizes};
+use crate::{root, say, sizes, train};
 
 /// Everything is in the file.
-const FLAGS: &str = "-C target-feature=+crt-static";
+const STATIC: [&str; 2] = ["-C", "target-feature=+crt-static"];
 
 /// How the file is linked: the list of addresses to adjust in its short form, and of functions that come to the same code one,
 /// as nothing here tells them apart by where they are.
 const LINK: [&str; 5] = ["--", "-C", "link-arg=-Wl,-z,pack-relative-relocs", "-C", "link-arg=-Wl,--icf=all"];
 
 /// Builds `tabi` with everything linked into it, and says where it is and how large; with the flag `--no-compiler` one
-/// that serves what was compiled before, and keeps no keys in files unless `--redb` is there, too.
+/// that serves what was compiled before, and keeps no keys in files unless `--redb` is there, too. With `--pgo` it is built
+/// twice, the second time with what the compiler has learned of the first at work.
 ///
 /// # Errors
 /// When it can't be built, still wants a loader of shared libraries, or is larger than `sizes.toml` says.
 pub fn build(flags: &[&str]) -> Result<(), String> {
     let (profile, features, name) = match flags {
         [] => ("dist", "compiler,redb", "tabi"),
+        ["--pgo"] => ("dist", "compiler,redb", "tabi-pgo"),
         ["--no-compiler"] => ("small", "", "tabi-no-compiler"),
         ["--no-compiler", "--redb"] => ("small", "redb", "tabi-no-compiler-redb"),
-        _ => return Err("dist takes nothing but --no-compiler, or --no-compiler --redb".to_owned()),
+        _ => return Err("dist takes nothing but --pgo, --no-compiler, or --no-compiler --redb".to_owned()),
     };
     let budget = sizes::program(flags)?;
     let version = output(std::process::Command::new("rustc").arg("-vV"))?;
     let triple = version.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc does not name its host")?;
-    // With `--target` the flags are for the program alone, and not for build scripts and macros.
-    let arguments = ["rustc", "--profile", profile, "--package", "tabi-host", "--bin", "tabi", "--target", triple];
-    let features = ["--no-default-features", "--features", features];
-    run(cargo().args(arguments).args(features).args(LINK).env("RUSTFLAGS", FLAGS))?;
-    // Each form has a name of its own, so that one does not take the place of the other.
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let compile = |more: &[&str]| {
+        // With `--target` the flags are for the program alone, and not for build scripts and macros.
+        let arguments = ["rustc", "--profile", profile, "--package", "tabi-host", "--bin", "tabi", "--target", triple];
+        let features = ["--no-default-features", "--features", features];
+        let flags = [&STATIC, more].concat().join("\x1f");
+        run(cargo().args(arguments).args(features).args(LINK).env("CARGO_ENCODED_RUSTFLAGS", flags))?;
+        Ok::<_, String>(target.join(triple).join(profile).join("tabi"))
+    };
+    let built = if flags.contains(&"--pgo") {
+        let learned =
+            train::train(&target.join("pgo"), |raw| compile(&["-C", &format!("profile-generate={}", raw.display())]))?;
+        compile(&["-C", &format!("profile-use={}", learned.display())])?
+    } else {
+        compile(&[])?
+    };
+    // Each form has a name of its own, so that one does not take the place of the other.
     let folder = target.join(triple).join("dist/forms");
     let program = folder.join(name);
     fs::create_dir_all(&folder).map_err(text)?;
-    fs::copy(target.join(triple).join(profile).join("tabi"), &program).map_err(text)?;
+    fs::copy(built, &program).map_err(text)?;
     let bytes = fs::read(&program).map_err(text)?;
     if wants_loader(&bytes)? {
         return Err(format!("{} is not static: it wants shared libraries", program.display()));

@@ -13,6 +13,7 @@ pub mod packages;
 pub mod peers;
 pub mod run;
 pub mod sizes;
+pub mod train;
 pub mod trial;
 
 use std::path::{Path, PathBuf};

@@ -21,9 +21,10 @@ const USAGE: &str = "cargo xtask <command>
                      tests/instructions/instructions.toml; --bless writes it, and docs/instructions.md
   build-times        how long the smallest app takes to build, here and on other frameworks; --bless writes
                      docs/build-times.md (some minutes)
-  dist [--no-compiler [--redb]]
-                     the server with everything linked into it, as one small file for other machines; or without the
-                     compiler, for components that `tabi compile` has compiled
+  dist [--pgo]       the server with everything linked into it, as one small file for other machines; built twice, the
+                     second time with what is learned from the first at work
+  dist --no-compiler [--redb]
+                     the same without the compiler, for components that `tabi compile` has compiled
   encoders           what compressing in a component would cost: the table of docs/compression.md
   dependencies       versions with advisories, licences and sources of what the server is made of (deny.toml)
   faults [name…]     the server under faults and attacks, while others ask on; --bless writes docs/hardening.md

@@ -68,7 +68,8 @@ fn missing(programs: &[Program], is_there: impl Fn(&str) -> bool) -> Vec<&'stati
 }
 
 /// Looks for a program where the shell would, and where Debian has those for servers.
-fn find(name: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())

@@ -89,9 +89,9 @@ fn hosts(release: bool) -> Result<(), String> {
         run(cargo("").args(["build", "--release", "--workspace"]))?;
         (target.join("release/tabi"), target.join("release"))
     } else {
-        run(cargo("").args(["xtask", "dist"]))?;
+        run(cargo("").args(["xtask", "dist", "--pgo"]))?;
         run(cargo("").args(["build", "--profile", "dist", "--package", "wasmtime-serve"]))?;
-        (distributed("tabi").ok_or("`cargo xtask dist` has left no program")?, target.join("dist"))
+        (distributed("tabi-pgo").ok_or("`cargo xtask dist --pgo` has left no program")?, target.join("dist"))
     };
     let programs = programs();
     fs::create_dir_all(&programs).map_err(|error| error.to_string())?;

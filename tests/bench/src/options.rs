@@ -16,8 +16,8 @@ Builds and starts each server, loads them in turns, and writes the tables to doc
   --tables NAMES    only these tables, separated by commas: hello, workloads, https, http2, latency, connections,
                     bodies, headers, routes, apps, targets; the last is written only when all are measured
   --quick           one turn of a fifth of a second, to see that all works; prints and writes nothing
-  --release         with the hosts that the tests have, and not those of `cargo xtask dist`, which take long to build;
-                    prints and writes nothing
+  --release         with the hosts that the tests have, and not those of `cargo xtask dist --pgo`, which take long to
+                    build; prints and writes nothing
   --no-build        with what an earlier run has built
 ";
 

@@ -149,8 +149,10 @@ impl Bench<'_> {
             let target = Target::new(format!("the program `{name}`"), Wanted::Most(most), distributed(name), "MB");
             Target { note: format!("from `cargo xtask {command}`"), ..target }
         };
-        let whole = program("tabi", 22.0, "dist");
-        vec![cold, peak, whole, program("tabi-no-compiler", 9.0, "dist --no-compiler")]
+        let programs =
+            [("tabi", 22.0, "dist"), ("tabi-pgo", 22.0, "dist --pgo"), ("tabi-no-compiler", 9.0, "dist --no-compiler")];
+        let programs = programs.map(|(name, most, command)| program(name, most, command));
+        [cold, peak].into_iter().chain(programs).collect()
     }
 
     fn of_growth(&self) -> Vec<Target> {
