@@ -205,6 +205,20 @@ impl App {
         &self.path
     }
 
+    /// How long an instance lives, in a few words.
+    #[must_use]
+    pub fn lifetime(&self) -> String {
+        let Reuse { requests_p2, requests_p3, concurrent_p3, .. } = self.reuse;
+        match &self.pre {
+            Pre::P2(template) if template.restores() => {
+                "an instance is set back to its first state after each request".to_owned()
+            }
+            Pre::P2(_) if requests_p2 <= 1 => "each request has an instance of its own".to_owned(),
+            Pre::P2(_) => format!("an instance serves up to {requests_p2} requests, one after the other"),
+            Pre::P3(_) => format!("an instance serves up to {requests_p3} requests, {concurrent_p3} at a time"),
+        }
+    }
+
     /// Which `wasi:http` the component is for.
     #[must_use]
     pub fn world(&self) -> World {
@@ -213,6 +227,14 @@ impl App {
             Pre::P3(_) => World::P3,
         }
     }
+}
+
+/// Whether what the component at `path` offers to do once, its `wizer-initialize`, is done when it is compiled, and not by each
+/// of its instances; `None` where it offers nothing, or can't be read.
+#[cfg(feature = "compiler")]
+#[must_use]
+pub fn is_done_ahead(path: &Path) -> Option<bool> {
+    restore::is_done_ahead(&input::read(path).ok()?)
 }
 
 /// Whether the kernel may be asked which pages were written to.

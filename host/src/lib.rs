@@ -98,6 +98,8 @@ pub use admin::Admin;
 pub use compile::compile;
 pub use config::{AccessLog, ClientAuth, Config, Limits, PagemapScan, Reuse, Tell, TrustedFields};
 pub use engine::App;
+#[cfg(feature = "compiler")]
+pub use engine::is_done_ahead;
 pub use error::StartError;
 pub use grants::Grants;
 pub use hosts::{Answer, Verdict, verdicts};

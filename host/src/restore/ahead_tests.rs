@@ -2,7 +2,7 @@
 
 use super::component::Component;
 use super::tests::{POKE, Run, wasm};
-use super::{Restore, ahead, prepare, restorable};
+use super::{Restore, ahead, is_done_ahead, prepare, restorable};
 
 fn initialized(bytes: &[u8]) -> Option<Vec<u8>> {
     ahead::initialized(bytes, &Component::read(bytes)?)
@@ -123,6 +123,7 @@ fn all_modules_are_as_they_were_left() {
 fn what_can_not_be_done_ahead_is_left_to_each_instance() {
     let check = |ahead: bool, text: &str| {
         assert_eq!(initialized(&wasm(text)).is_some(), ahead, "{text}");
+        assert_eq!(is_done_ahead(&wasm(text)).unwrap_or_default(), ahead, "{text}");
         assert_eq!(prepare(&wasm(text), Restore::Never).is_some(), ahead, "{text}");
     };
     check(true, &component("(memory 1)", ""));
@@ -132,6 +133,7 @@ fn what_can_not_be_done_ahead_is_left_to_each_instance() {
     );
     // It asks the host, which would say something else at another time.
     check(false, &component("(memory 1)", "(call $host)"));
+    assert_eq!(is_done_ahead(&wasm(&component("(memory 1)", "(call $host)"))), Some(false));
     check(false, &component("(memory 1)", "(unreachable)"));
     check(false, &component("(memory 1)", "(loop (br 0))"));
     check(false, &component("(memory 1)", "(drop (memory.grow (i32.const 64)))"));

@@ -95,6 +95,13 @@ fn prepare(bytes: &[u8], how: Restore) -> Option<Vec<u8>> {
     restored.or(Some(ahead))
 }
 
+/// Whether what the component offers to do once is done when it is compiled; `None` where it offers nothing.
+#[cfg(feature = "compiler")]
+pub(crate) fn is_done_ahead(bytes: &[u8]) -> Option<bool> {
+    let component = component::Component::read(bytes)?;
+    component.initializes.then(|| ahead::initialized(bytes, &component).is_some())
+}
+
 /// The component with a function that restores it, or `None` where it is not known how to.
 #[cfg(feature = "compiler")]
 fn restorable(bytes: &[u8], component: &component::Component<'_>, how: Restore) -> Option<Vec<u8>> {

@@ -83,6 +83,29 @@ fn people_get_a_table() {
     }
 }
 
+#[test]
+fn it_is_told_how_instances_live() {
+    let once = ["wizer-initialize is done already", "wizer-initialize is done by each"];
+    for (file, flags, lives, ahead) in [
+        (component("hello"), &[][..], "is set back to its first state", [true, false]),
+        (component("hello-no-std"), &[], "is set back to its first state", [false, false]),
+        (
+            component("hello"),
+            &["--set", "instances.restore=off"],
+            "each request has an instance of its own",
+            [true, false],
+        ),
+        (component("hello"), &["--reuse", "7"], "serves up to 7 requests, one after the other", [true, false]),
+        (component_p3("hello"), &[], "serves up to 4096 requests, 64 at a time", [false, false]),
+    ] {
+        let (text, fine) = check(&file, flags);
+        assert!(fine && text.contains(lives), "{lives:?} is not in {text}");
+        assert_eq!(once.map(|part| text.contains(part)), ahead, "{text}");
+        let (text, _) = check(&file, &[flags, &["--json"]].concat());
+        assert!(text.contains(r#""instances":["#) && text.contains(lives), "{text}");
+    }
+}
+
 /// A component with both exports answers, by its handler of 0.3 as under `wasmtime serve`.
 #[test]
 fn a_component_with_both_exports_is_served() {
