@@ -57,10 +57,11 @@ const SPOKEN: [(bool, &[&str]); 3] = [
 /// When something can't be built, `h2load` or `llvm-profdata` is missing, or a request has no answer.
 pub fn train(folder: &Path, counting: impl FnOnce(&Path) -> Result<PathBuf, String>) -> Result<PathBuf, String> {
     let profdata = profdata()?;
+    packages::find("h2load").ok_or("h2load is missing; on Debian, as root: apt-get install nghttp2-client")?;
     let raw = folder.join("raw");
     let _ = fs::remove_dir_all(&raw);
     let program = counting(&raw)?;
-    // What compilers of components in build scripts have counted.
+    // What build scripts and macros have counted while they were run.
     let _ = fs::remove_dir_all(&raw);
     for (app, flags, options, asked) in SERVED {
         let mut built = apps::options(flags)?;
@@ -116,7 +117,7 @@ impl Server {
     fn load(&self, folder: &Path, (path, body): &Asked) -> Result<(), String> {
         for (secure, options) in SPOKEN {
             let (scheme, port) = if secure { ("https", self.ports[1]) } else { ("http", self.ports[0]) };
-            let mut command = Command::new(packages::program("h2load"));
+            let mut command = Command::new("h2load");
             command.args(["--threads=1", "--header=cookie: TEST=THISISATESTCOOKIEHEADER"]).args(options);
             command.arg(format!("--requests={REQUESTS}"));
             if let Some((kind, bytes)) = body {
