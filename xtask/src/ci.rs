@@ -59,6 +59,7 @@ pub fn all() -> Result<(), String> {
     steps.step("tests (cargo xtask test)", || run(cargo().args(["xtask", "test"])));
     // After the tests, which have compiled wasmtime.
     steps.step("instructions", instructions::print);
+    steps.step("bench", bench);
     steps.finish()
 }
 
@@ -84,6 +85,16 @@ fn docs() -> Result<(), String> {
     run(cargo().args(doc).arg("--release").env("RUSTDOCFLAGS", "-D warnings"))?;
     let apps = root().join("apps");
     run(cargo().current_dir(apps).args(doc).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// What measures is code as well, in a workspace of its own; nothing is measured here.
+fn bench() -> Result<(), String> {
+    let commands: [&[&str]; 3] = [
+        &["fmt", "--all", "--check"],
+        &["clippy", "--release", "--package", "bench", "--package", "native", "--all-targets", "--", "-D", "warnings"],
+        &["test", "--release", "--package", "bench"],
+    ];
+    commands.iter().try_for_each(|arguments| run(cargo().current_dir(root().join("tests/bench")).args(*arguments)))
 }
 
 /// Without `std` there are no native tests, and without an export no requests: what such a set does
