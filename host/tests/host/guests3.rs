@@ -125,6 +125,48 @@ fn an_instance_is_replaced_after_its_share() {
 }
 
 #[test]
+fn an_instance_that_wants_no_more_calls_keeps_nobody_waiting() {
+    let mut config = config();
+    config.threads = 1;
+    let running = Running::serve(misbehave3(), config);
+    let counts = || Client::connect(running.server.addr()).get("/counter").text();
+    assert_eq!((counts(), counts()), ("1".to_owned(), "2".to_owned()));
+    // One that has nothing else to do.
+    assert_eq!(Client::connect(running.server.addr()).get("/full?0").text(), "full");
+    assert_eq!((counts(), counts()), ("1".to_owned(), "2".to_owned()));
+    // One that is at work: those that come later have another, and it ends what it has.
+    let mut full = Client::connect(running.server.addr());
+    full.send("GET /full?300 HTTP/1.1\r\nHost: a\r\n\r\n");
+    let mut later: Vec<Client> = (0..8).map(|_| Client::connect(running.server.addr())).collect();
+    for client in &mut later {
+        client.send("GET /sleep?1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    for client in &mut later {
+        assert_eq!(client.reply().text(), "slept");
+    }
+    assert_eq!(full.reply().text(), "full");
+}
+
+#[test]
+fn who_is_turned_away_by_all_guests_is_told_to_come_again() {
+    let mut config = config();
+    config.threads = 1;
+    let running = Running::serve(misbehave3(), config);
+    let mut clients: Vec<Client> = (0..30).map(|_| Client::connect(running.server.addr())).collect();
+    for client in &mut clients {
+        client.send("GET /full?50 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    for client in &mut clients {
+        let reply = client.reply();
+        // Each instance takes one; who was turned away by all that were asked is told to come again.
+        assert!(
+            reply.text() == "full" || (reply.status == 503 && reply.header("retry-after") == Some("1")),
+            "{reply:?}"
+        );
+    }
+}
+
+#[test]
 fn a_trap_is_told_to_all_who_shared_the_instance_and_to_nobody_else() {
     let mut config = config();
     config.threads = 1;

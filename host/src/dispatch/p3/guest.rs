@@ -56,8 +56,12 @@ async fn serve(
             first.set(None);
         }
         while !more.is_empty() && more.as_mut().poll_next(cx).is_ready() {}
+        // A call that the guest does not want would wait for as long as that lasts.
+        let full = accessor.poll_ready_for_concurrent_call(*handle.func(), cx).is_pending();
+        life.full.store(full, Relaxed);
         // One at a time: a guest that waits for nothing has answered before the next is begun.
-        if life.batch.load(Relaxed) < BATCH
+        if !full
+            && life.batch.load(Relaxed) < BATCH
             && life.running.load(Relaxed) < concurrent
             && !life.is_crowded()
             && let Some(job) = life.pop()
@@ -73,7 +77,6 @@ async fn serve(
         let idle = first.is_none() && more.is_empty() && accessor.poll_no_interesting_tasks(cx).is_ready();
         life.quiet.store(idle, Relaxed);
         life.stepped.store(true, Relaxed);
-        life.full.store(accessor.poll_ready_for_concurrent_call(*handle.func(), cx).is_pending(), Relaxed);
         Poll::Pending
     })
     .await

@@ -109,6 +109,12 @@ impl wasip3::exports::http::handler::Guest for Misbehave {
                 OPEN.fetch_sub(1, Relaxed);
                 Ok(respond(200, &[], MOST.load(Relaxed).to_string().as_bytes()))
             }
+            "/full" => {
+                // For good: nothing takes it back.
+                wasip3::wit_bindgen::backpressure_inc();
+                millis(number).await;
+                Ok(respond(200, &[], b"full"))
+            }
             "/sleep" => {
                 millis(number).await;
                 Ok(respond(200, &[], b"slept"))
