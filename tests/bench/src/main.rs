@@ -13,6 +13,7 @@ mod options;
 mod page;
 mod plot;
 mod process;
+mod readme;
 mod reply;
 mod requests;
 mod schedule;
@@ -73,6 +74,11 @@ fn run(options: &Options) -> Result<(), String> {
         // Targets are about all of a run.
         if options.writes && (name != "targets" || options.tables.is_empty()) {
             page::put(name, &text)?;
+            if name == "hello"
+                && let Err(why) = readme::refresh()
+            {
+                eprintln!("the README stays as it is: {why}");
+            }
         }
     }
     Ok(())

@@ -5,22 +5,37 @@ use std::process::Command;
 
 use crate::builds::root;
 
+/// Where it is in the repository.
+pub const PAGE: &str = "docs/benchmarks.md";
+
+/// The end of each table.
+const END: &str = "<!-- end of table -->";
+
 /// Puts a table into the page, in place of the one that is there.
 ///
 /// # Errors
 /// When the page has no place for it, or can't be written.
 pub fn put(name: &str, table: &str) -> Result<(), String> {
-    let file = root().join("docs/benchmarks.md");
+    let file = root().join(PAGE);
     let text = |error: std::io::Error| format!("{}: {error}", file.display());
     let page = replace(&fs::read_to_string(&file).map_err(text)?, name, table);
-    fs::write(&file, page.ok_or(format!("docs/benchmarks.md has no place for the table {name}"))?).map_err(text)
+    fs::write(&file, page.ok_or(format!("{PAGE} has no place for the table {name}"))?).map_err(text)
 }
 
 fn replace(page: &str, name: &str, table: &str) -> Option<String> {
-    let (begin, end) = (format!("<!-- table: {name} -->\n"), "<!-- end of table -->");
+    let begin = begin(name);
     let (before, rest) = page.split_once(&begin)?;
-    let (_, after) = rest.split_once(end)?;
-    Some([before, &begin, table, end, after].concat())
+    let (_, after) = rest.split_once(END)?;
+    Some([before, &begin, table, END, after].concat())
+}
+
+/// Returns the table that a page has.
+pub fn find<'a>(page: &'a str, name: &str) -> Option<&'a str> {
+    Some(page.split_once(&begin(name))?.1.split_once(END)?.0)
+}
+
+fn begin(name: &str) -> String {
+    format!("<!-- table: {name} -->\n")
 }
 
 /// Returns a line that says where and when numbers are taken, and how much else the machine does at the time.
@@ -64,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_table_has_its_place() {
-        let page = fs::read_to_string(root().join("docs/benchmarks.md")).unwrap();
+        let page = fs::read_to_string(root().join(PAGE)).unwrap();
         for name in crate::tables::NAMES {
             assert!(replace(&page, name, "").is_some(), "{name}");
         }
