@@ -40,8 +40,8 @@ pub fn build(flags: &[&str]) -> Result<(), String> {
         Ok::<_, String>(target.join(triple).join(profile).join("tabi"))
     };
     let built = if flags.contains(&"--pgo") {
-        let learned =
-            train::train(&target.join("pgo"), |raw| compile(&["-C", &format!("profile-generate={}", raw.display())]))?;
+        let counting = |raw: &Path| compile(&["-C", &format!("profile-generate={}", raw.display())]);
+        let learned = train::train(&target.join("pgo"), triple, counting)?;
         compile(&["-C", &format!("profile-use={}", learned.display())])?
     } else {
         compile(&[])?

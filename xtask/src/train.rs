@@ -55,8 +55,12 @@ const SPOKEN: [(bool, &[&str]); 3] = [
 ///
 /// # Errors
 /// When something can't be built, `h2load` or `llvm-profdata` is missing, or a request has no answer.
-pub fn train(folder: &Path, counting: impl FnOnce(&Path) -> Result<PathBuf, String>) -> Result<PathBuf, String> {
-    let profdata = profdata()?;
+pub fn train(
+    folder: &Path,
+    triple: &str,
+    counting: impl FnOnce(&Path) -> Result<PathBuf, String>,
+) -> Result<PathBuf, String> {
+    let profdata = profdata(triple)?;
     packages::find("h2load").ok_or("h2load is missing; on Debian, as root: apt-get install nghttp2-client")?;
     let raw = folder.join("raw");
     let _ = fs::remove_dir_all(&raw);
@@ -148,12 +152,9 @@ impl Drop for Server {
 }
 
 /// The program that adds profiles up: rustup's, or one of the system that is new enough for the compiler.
-fn profdata() -> Result<PathBuf, String> {
-    let rustc = |arguments: &[&str]| output(Command::new("rustc").args(arguments));
-    let version = rustc(&["-vV"])?;
-    let line = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    let folder = Path::new(rustc(&["--print", "sysroot"])?.trim()).join("lib/rustlib").join(line("host: ")).join("bin");
-    let own = folder.join("llvm-profdata");
+fn profdata(triple: &str) -> Result<PathBuf, String> {
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let own = Path::new(sysroot.trim()).join("lib/rustlib").join(triple).join("bin/llvm-profdata");
     // The format is that of LLVM 19 since then.
     let system = (19..=40).rev().filter_map(|number| packages::find(&format!("llvm-profdata-{number}")));
     own.is_file().then_some(own).into_iter().chain(system).next().ok_or_else(|| {

@@ -7,7 +7,8 @@ use crate::measure::Way;
 /// What is printed for `--help`.
 pub const USAGE: &str = "cargo xtask bench [option…]
 
-Builds and starts each server, loads them in turns, and writes the tables to docs/benchmarks.md.
+Builds and starts each server, loads them in turns, and writes the tables to docs/benchmarks.md, and
+some of the first to the README.
 
   --seconds N       length of one turn (default 2)
   --rounds N        turns of each server; the median counts (default 5)
